@@ -1,0 +1,24 @@
+/* Memory of a device as its caching allocator sees it. */
+#ifndef WEFT_MEMORY_H
+#define WEFT_MEMORY_H
+
+#include <weft/device.h>
+#include <weft/sys/allocator.h>
+#include <weft/tensor.h>
+
+WF_EXTERN_C_BEGIN
+
+/** Statistics of the device's allocator; of pinned host memory when `pinned`. Errors: WF_DEVICE when it can't be opened. */
+WF_API wf_status wf_memory_stats(wf_device device, bool pinned, wf_allocator_stats *stats);
+WF_API wf_status wf_memory_reset_peak(wf_device device);
+/** Gives cached, unused segments back, after waiting for deferred frees. Sync. */
+WF_API wf_status wf_memory_empty_cache(wf_device device);
+/** At most this share (0 to 1) of the device's memory may be reserved. */
+WF_API wf_status wf_memory_set_fraction(wf_device device, double fraction);
+/** The tensor's memory is used on `stream` as well: freeing waits for what is queued there by then. */
+WF_API wf_status wf_record_stream(wf_tensor *tensor, wf_stream *stream);
+/** Walks the allocator's blocks; see wf_allocator_walk. */
+WF_API wf_status wf_memory_walk(wf_device device, bool pinned, void (*fn)(const wf_block_view *, void *), void *context);
+
+WF_EXTERN_C_END
+#endif

@@ -1,0 +1,88 @@
+/* For authors of backends: the caching-allocator policy, a pure state machine over "get / give back a segment".
+ * It serves sim, cuda, pinned host memory, cpu and the offline replay of recorded histories. Rules, statistics, texts and the
+ * configuration grammar are PyTorch's CUDA caching allocator's. Not thread-safe by itself: the owner holds a lock. */
+#ifndef WEFT_SYS_ALLOCATOR_H
+#define WEFT_SYS_ALLOCATOR_H
+
+#include <weft/base.h>
+
+WF_EXTERN_C_BEGIN
+
+typedef struct wf_allocator wf_allocator;
+typedef struct wf_block wf_block;
+
+/** Where segments come from and how streams report progress. Every call may be made from inside any call of the policy. */
+typedef struct wf_allocator_driver {
+  void *context;
+  /* A segment of `bytes`; false: none to be had. */
+  bool (*get)(void *context, size_t bytes, uintptr_t *address);
+  void (*give)(void *context, uintptr_t address, size_t bytes);
+  /* Marks the present end of `stream`'s queue; 0: everything is done already. Optional with query and wait. */
+  uint64_t (*record)(void *context, uint64_t stream);
+  bool (*query)(void *context, uint64_t event);   /* is it done? A true answer retires the event */
+  void (*wait)(void *context, uint64_t event);    /* until done; retires the event */
+} wf_allocator_driver;
+
+/** Configuration, PyTorch's keys (PYTORCH_ALLOC_CONF). */
+typedef struct wf_allocator_options {
+  const char *conf;        /* "max_split_size_mb:128,roundup_power2_divisions:4"; NULL: all defaults */
+  const char *device_name; /* how texts name the memory: "CUDA", "sim", "pinned" */
+  int device_index;
+  size_t total_bytes;      /* capacity of the device for texts and fractions; 0 unknown */
+} wf_allocator_options;
+WF_API wf_allocator_options wf_allocator_defaults(void);
+
+/** A new policy; yours. NULL on error (WF_VALUE for a bad conf, with PyTorch's text). */
+WF_API wf_allocator *wf_allocator_new(const wf_allocator_driver *driver, const wf_allocator_options *options);
+/** Gives back every segment and frees the policy; blocks still out die with it. NULL is accepted. */
+WF_API void wf_allocator_free(wf_allocator *allocator);
+
+/** A block of at least `bytes` for use on `stream`. bytes 0: NULL without error. NULL on error: WF_NO_MEMORY with PyTorch's
+ *  text; cached memory has been given back and the request tried again by then. */
+WF_API wf_block *wf_block_new(wf_allocator *allocator, size_t bytes, uint64_t stream);
+/** Frees the block on its stream; use recorded on other streams defers it until they get there. NULL is accepted. */
+WF_API void wf_block_free(wf_allocator *allocator, wf_block *block);
+/** The block is used on `stream` as well. */
+WF_API void wf_block_record_stream(wf_allocator *allocator, wf_block *block, uint64_t stream);
+WF_API uintptr_t wf_block_address(const wf_block *block);
+/** Bytes set aside for it, rounding included. */
+WF_API size_t wf_block_size(const wf_block *block);
+
+/** Gives back all unused segments, after waiting for deferred frees. */
+WF_API void wf_allocator_empty_cache(wf_allocator *allocator);
+/** At most `fraction` (0 to 1) of total_bytes may be reserved. */
+WF_API wf_status wf_allocator_set_fraction(wf_allocator *allocator, double fraction);
+
+typedef struct wf_stat {
+  int64_t current, peak, allocated, freed;
+} wf_stat;
+/** [0] all, [1] small pool, [2] large pool, as in torch.cuda.memory_stats. */
+typedef struct wf_allocator_stats {
+  wf_stat allocation[3], segment[3], active[3], inactive_split[3];
+  wf_stat allocated_bytes[3], reserved_bytes[3], active_bytes[3], inactive_split_bytes[3], requested_bytes[3];
+  wf_stat oversize_allocations, oversize_segments;
+  int64_t alloc_retries, ooms, sync_all_streams, device_alloc, device_free;
+} wf_allocator_stats;
+WF_API void wf_allocator_get_stats(const wf_allocator *allocator, wf_allocator_stats *stats);
+WF_API void wf_allocator_reset_peak(wf_allocator *allocator);
+
+typedef enum wf_block_state { WF_BLOCK_ALLOCATED, WF_BLOCK_PENDING, WF_BLOCK_FREE } wf_block_state;
+/** One block as wf_allocator_walk shows it. */
+typedef struct wf_block_view {
+  int segment;              /* counted from 0 in order of address */
+  uintptr_t segment_address;
+  size_t segment_size;
+  uintptr_t address;
+  size_t size, requested;
+  uint64_t stream;
+  wf_block_state state;
+  bool large;
+  const void *owner;        /* what wf_block_set_owner said, NULL else */
+} wf_block_view;
+/** Calls `fn` for each block, by address of segment and block. */
+WF_API void wf_allocator_walk(const wf_allocator *allocator, void (*fn)(const wf_block_view *view, void *context), void *context);
+/** Attaches a word to a block for reports: who holds it. */
+WF_API void wf_block_set_owner(wf_block *block, const void *owner);
+
+WF_EXTERN_C_END
+#endif

@@ -1,0 +1,21 @@
+/* All of Weft's public face but weft/sys/. */
+#ifndef WEFT_WEFT_H
+#define WEFT_WEFT_H
+
+#include <weft/autograd.h>
+#include <weft/base.h>
+#include <weft/call.h>
+#include <weft/data.h>
+#include <weft/device.h>
+#include <weft/dtype.h>
+#include <weft/io.h>
+#include <weft/memory.h>
+#include <weft/nn.h>
+#include <weft/ops.h>
+#include <weft/optim.h>
+#include <weft/random.h>
+#include <weft/report.h>
+#include <weft/tensor.h>
+#include <weft/trace.h>
+
+#endif

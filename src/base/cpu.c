@@ -1,0 +1,55 @@
+/* CPU features, cores, caches. */
+#define _GNU_SOURCE
+#include "base/cpu.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static wf__isa best;
+
+static const char *const names[] = {"ref", "base", "avx2", "avx512"};
+
+static wf__isa detect(void) {
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+      __builtin_cpu_supports("avx512dq"))
+    return WF__ISA_AVX512;
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c")) return WF__ISA_AVX2;
+  return WF__ISA_BASE;
+#else
+  return WF__ISA_REF;
+#endif
+}
+
+static void init(void) {
+  best = detect();
+  const char *cap = getenv("WEFT_CPU_MAX");
+  if (!cap) return;
+  for (int i = WF__ISA_REF; i <= WF__ISA_AVX512; i++)
+    if (!strcmp(cap, names[i]) && (wf__isa)i < best) best = (wf__isa)i;
+}
+
+wf__isa wf__cpu_isa(void) {
+  pthread_once(&once, init);
+  return best;
+}
+
+const char *wf__cpu_isa_name(wf__isa isa) { return (unsigned)isa < sizeof names / sizeof *names ? names[isa] : "?"; }
+
+int wf__cpu_cores(void) {
+  cpu_set_t set;
+  if (!sched_getaffinity(0, sizeof set, &set) && CPU_COUNT(&set) > 0) return CPU_COUNT(&set);
+  long n = sysconf(_SC_NPROCESSORS_ONLN);
+  return n > 0 ? (int)n : 1;
+}
+
+size_t wf__cpu_cache_bytes(void) {
+  long n = sysconf(_SC_LEVEL3_CACHE_SIZE);
+  if (n <= 0) n = sysconf(_SC_LEVEL2_CACHE_SIZE);
+  return n > 0 ? (size_t)n : (size_t)8 << 20;
+}

@@ -1,0 +1,28 @@
+/* The broadcasting iterator: from operands to the sizes and byte strides of a plan, by the rules of PyTorch's TensorIterator
+ * (reference, section 14): shapes, dtypes, overlap, order of dims, strides of new outputs, coalescing. */
+#ifndef WF_TENSOR_ITERATOR_H
+#define WF_TENSOR_ITERATOR_H
+
+#include "tensor/tensor.h"
+
+#define WF__ITER_OPERANDS WF_PLAN_OPERANDS
+
+typedef struct wf__iter {
+  int outputs, operands;                       /* outputs come first */
+  wf_tensor *tensor[WF__ITER_OPERANDS];        /* borrowed; NULL output: made by wf__iter_build (then one reference, the caller's) */
+  wf_dtype dtype[WF__ITER_OPERANDS];           /* of outputs to be made */
+  bool reduction;                              /* output has stride 0 in reduced dims: no broadcast shape check */
+  bool linear;                                 /* keep row-major order: enforce_linear_iteration */
+  bool no_overlap_check;
+  /* result */
+  wf__device *device;
+  int ndim;
+  int64_t shape[WF_MAX_DIMS];                  /* broadcast shape, before coalescing */
+  int made;                                    /* bit i: output i was made here */
+} wf__iter;
+
+/* Computes the broadcast shape, checks overlap and device, makes missing outputs with PyTorch's strides, and fills the plan's size
+ * and operand[] with coalesced dims, fastest last. On error nothing has been made. */
+wf_status wf__iter_build(wf__iter *it, wf_plan *plan);
+
+#endif

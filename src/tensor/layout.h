@@ -1,0 +1,54 @@
+/* Layout algebra: sizes, strides, offset in elements. Knows no tensors and no memory. Every product is checked for overflow. */
+#ifndef WF_TENSOR_LAYOUT_H
+#define WF_TENSOR_LAYOUT_H
+
+#include <weft/dtype.h>
+#include "base/error.h"
+
+typedef struct wf__layout {
+  int32_t ndim;
+  int64_t numel;                /* product of sizes, kept up to date by whoever changes them */
+  int64_t offset;
+  int64_t size[WF_MAX_DIMS];
+  int64_t stride[WF_MAX_DIMS];
+} wf__layout;
+
+static inline wf_dims wf__layout_sizes(const wf__layout *l) { return wf_dims_of(l->size, l->ndim); }
+static inline wf_dims wf__layout_strides(const wf__layout *l) { return wf_dims_of(l->stride, l->ndim); }
+
+/* Row-major layout. Errors: more than WF_MAX_DIMS; negative sizes ("Trying to create tensor with negative dimension <n>: [..]");
+ * overflow ("Storage size calculation overflowed …" by itemsize, "Stride calculation overflowed"). */
+wf_status wf__layout_contiguous(wf__layout *l, wf_dims size, size_t itemsize);
+/* Strides of `format` for the sizes l already has; PRESERVE isn't accepted. "required rank 4 tensor to use channels_last format". */
+wf_status wf__layout_restride(wf__layout *l, wf_memory_format format);
+/* Given sizes and strides, no checks beyond length, rank and overflow. */
+wf_status wf__layout_strided(wf__layout *l, wf_dims size, wf_dims stride, int64_t offset);
+/* Bytes of storage that the layout needs, offset included. "Storage size calculation overflowed with sizes=[..] and strides=[..]". */
+wf_status wf__layout_nbytes(const wf__layout *l, size_t itemsize, size_t *nbytes);
+
+bool wf__is_contiguous(const wf__layout *l, wf_memory_format format);
+/* Fills its extent without gaps or overlaps, in some order of dims. */
+bool wf__is_dense(const wf__layout *l);
+/* PyTorch's suggest_memory_format. */
+wf_memory_format wf__suggest_format(const wf__layout *l);
+/* Strides that preserve_format gives a copy of `l` (reference: "Preserve-format strides"). out has offset 0. */
+void wf__layout_preserve(const wf__layout *l, wf__layout *out);
+/* The layout of a new tensor shaped like `l` in `format`, PRESERVE included. */
+wf_status wf__layout_like(const wf__layout *l, wf_memory_format format, size_t itemsize, wf__layout *out);
+
+typedef enum wf__overlap { WF__OVERLAP_NO, WF__OVERLAP_YES, WF__OVERLAP_PARTIAL, WF__OVERLAP_FULL, WF__OVERLAP_TOO_HARD } wf__overlap;
+/* Whether an index range can hit one element twice: NO, YES or TOO_HARD. */
+wf__overlap wf__overlap_within(const wf__layout *l);
+
+/* Wraps dim into [0, n), rank 0 counts as 1 when wrap_scalar. PyTorch's IndexError texts. */
+wf_status wf__wrap_dim(int64_t *dim, int64_t ndim, bool wrap_scalar);
+/* Fills in a -1 and checks the count: view's and reshape's size argument. out has room for size.n. */
+wf_status wf__infer_size(wf_dims size, int64_t numel, int64_t *out);
+/* Strides with which a view of `l` as `size` needs no copy. false when there are none. */
+bool wf__view_strides(const wf__layout *l, wf_dims size, int64_t *stride);
+/* Broadcast of two shapes. "The size of tensor a (<x>) must match the size of tensor b (<y>) at non-singleton dimension <i>". */
+wf_status wf__broadcast(wf_dims a, wf_dims b, int64_t *out, int *n);
+/* Layout of l expanded to `size` (-1 keeps). `type` is what error texts call the tensor: "torch.FloatTensor". */
+wf_status wf__layout_expand(const wf__layout *l, wf_dims size, const char *type, wf__layout *out);
+
+#endif

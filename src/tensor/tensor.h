@@ -1,0 +1,99 @@
+/* The tensor object. Public face: weft/tensor.h; layout arithmetic without tensors: tensor/layout.h. */
+#ifndef WF_TENSOR_TENSOR_H
+#define WF_TENSOR_TENSOR_H
+
+#include <stdatomic.h>
+#include <weft/tensor.h>
+#include "base/error.h"
+#include "device/device.h"
+#include "tensor/layout.h"
+
+/* Bytes on a device, shared by all tensors that show a part of them. */
+typedef struct wf__storage {
+  atomic_int refs;
+  bool resizable;
+  bool pinned;
+  size_t nbytes;
+  wf__device *device;
+  wf__memory memory;
+  void (*deleter)(void *data, void *context); /* foreign memory only */
+  void *context;
+  const char *made_by;                        /* operator that allocated it, for reports */
+} wf__storage;
+
+/* How often data was written in place. Shared by a base, its views and detach; not by .data or clone. */
+typedef struct wf__version {
+  atomic_int refs;
+  _Atomic uint32_t value;
+} wf__version;
+
+/* What autograd knows of a tensor; NULL for tensors that never met it. autograd/meta.h has the struct. */
+typedef struct wf__meta wf__meta;
+
+/* How a view came to be; decides whether it may be changed in place. */
+typedef enum wf__creation {
+  WF__VIEW_NOT = 0,      /* not a tracked view */
+  WF__VIEW_DEFAULT,
+  WF__VIEW_MULTI_OUTPUT, /* split, chunk, unbind */
+  WF__VIEW_NO_GRAD       /* made while gradient mode was off */
+} wf__creation;
+
+struct wf_tensor {
+  atomic_int refs;
+  uint8_t dtype;         /* wf_dtype */
+  uint8_t creation;      /* wf__creation */
+  uint8_t maps;          /* open wf_tensor_map accesses */
+  uint8_t reserved;
+  wf__layout layout;     /* ndim, sizes, strides, offset */
+  wf__storage *storage;
+  wf__version *version;
+  wf_tensor *base;       /* of a tracked view: the tensor that isn't a view; one reference */
+  wf__meta *meta;
+  uint32_t seen_version; /* of a view: version at which its meta's grad_fn was made (history is rewritten lazily) */
+  void *scope;           /* tensor/scope.c */
+};
+
+/* ---- storage ------------------------------------------------------------------------------------------------------- */
+
+/* New storage of nbytes on the device's current stream. NULL on error. */
+wf__storage *wf__storage_new(wf__device *device, size_t nbytes, bool pinned);
+wf__storage *wf__storage_retain(wf__storage *s);
+void wf__storage_release(wf__storage *s);
+/* Grows to nbytes, keeping the bytes; every view sees the new memory. "Trying to resize storage that is not resizable". */
+wf_status wf__storage_grow(wf__storage *s, size_t nbytes);
+
+/* ---- tensors -------------------------------------------------------------------------------------------------------
+ * Internal makers return one reference that is the caller's and in no scope; the public entry hands it out by wf__give. */
+
+/* A tensor over `storage` (one reference is taken over, also on failure) with a version counter of its own. NULL on error. */
+wf_tensor *wf__tensor_wrap(wf__storage *storage, wf_dtype dtype, const wf__layout *layout);
+/* New storage that fits the layout exactly. Elements undefined. */
+wf_tensor *wf__tensor_empty(wf__device *device, wf_dtype dtype, const wf__layout *layout);
+/* The same, row-major for `size`. */
+wf_tensor *wf__tensor_empty_sized(wf__device *device, wf_dtype dtype, wf_dims size);
+/* Another tensor over self's storage that shares its version counter; no view relation (detach, view(dtype)). */
+wf_tensor *wf__tensor_alias(const wf_tensor *self, wf_dtype dtype, const wf__layout *layout);
+void wf__tensor_release(wf_tensor *t);
+/* Puts the caller's reference into the innermost scope, or leaves it to the caller when none is open. NULL passes through.
+ * With an error pending the reference is released and NULL returned: the last step of every public call that makes a tensor. */
+wf_tensor *wf__give(wf_tensor *t);
+/* The same for a list of n references in a fresh array (wf__malloc); takes over both, also on failure. */
+wf_tensors wf__give_list(wf_tensor **at, int n);
+
+static inline wf__device *wf__device_of(const wf_tensor *t) { return t->storage->device; }
+static inline size_t wf__itemsize(const wf_tensor *t) { return wf_dtype_size((wf_dtype)t->dtype); }
+/* Address of the first element on the tensor's device. */
+static inline void *wf__data(const wf_tensor *t) {
+  return (char *)t->storage->memory.address + t->layout.offset * (int64_t)wf__itemsize(t);
+}
+static inline void wf__bump(wf_tensor *t) { atomic_fetch_add_explicit(&t->version->value, 1, memory_order_relaxed); }
+
+/* "f32[4,7,64] cpu" for hints; strides are added when they aren't row-major. */
+#define WF__DESC_TEXT 512
+char *wf__describe(const wf_tensor *t, char buffer[WF__DESC_TEXT]);
+/* Fills an operand of a plan in the tensor's own rank (strides in bytes). */
+void wf__operand_of(const wf_tensor *t, wf_operand *operand);
+/* All operands on one device, or "Expected all tensors to be on the same device, but found at least two devices, …". */
+wf_status wf__check_same_device(const wf_tensor *const *tensors, int n);
+
+#endif
