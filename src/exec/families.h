@@ -1,0 +1,23 @@
+/* The runners behind wf__exec: one function a family, each in exec/exec_<family>.c, and the table row that exec.c keeps of it. */
+#ifndef WF_EXEC_FAMILIES_H
+#define WF_EXEC_FAMILIES_H
+
+#include <weft/sys/plan.h>
+#include "base/error.h"
+
+typedef struct wf__family_row {
+  const char *name;                                   /* for error texts and printed plans */
+  wf_status (*run)(const wf_plan *plan);              /* NULL: no kernels yet */
+  size_t (*workspace)(const wf_plan *plan);           /* NULL: never wants any */
+  bool (*prefers_channels_last)(const wf_plan *plan); /* NULL: never */
+} wf__family_row;
+
+/* The row of a family; never NULL, name "unknown" and no run for a number that isn't one. */
+const wf__family_row *wf__family_of(const wf_plan *plan);
+
+/* What a runner says that has no kernel for the plan: `"<kernel>" not implemented for '<T>'`. */
+wf_status wf__no_kernel(const char *kernel, wf_dtype dtype);
+/* "Float", "Long", …: PyTorch's ScalarType name, "Undefined" for none. */
+const char *wf__scalar_type_name(wf_dtype dtype);
+
+#endif
