@@ -25,6 +25,7 @@ typedef struct wf__storage {
 typedef struct wf__version {
   atomic_int refs;
   _Atomic uint32_t value;
+  const char *_Atomic changed_by;             /* operator of the last change, for hints; NULL unknown */
 } wf__version;
 
 /* What autograd knows of a tensor; NULL for tensors that never met it. autograd/meta.h has the struct. */
@@ -52,6 +53,13 @@ struct wf_tensor {
   uint32_t seen_version; /* of a view: version at which its meta's grad_fn was made (history is rewritten lazily) */
   void *scope;           /* tensor/scope.c */
 };
+
+/* What tensor/ needs from autograd/, registered downward by its constructor (tensor/upward.c). Slots are never NULL. */
+typedef struct wf__upward {
+  void (*meta_release)(wf__meta *meta);               /* the last step of freeing a tensor that has one */
+  wf_status (*write_check)(const wf_tensor *self);    /* before the host writes through wf_tensor_map: leaves that require grad refuse */
+} wf__upward;
+extern wf__upward wf__upward_calls;
 
 /* ---- storage ------------------------------------------------------------------------------------------------------- */
 
@@ -86,7 +94,11 @@ static inline size_t wf__itemsize(const wf_tensor *t) { return wf_dtype_size((wf
 static inline void *wf__data(const wf_tensor *t) {
   return (char *)t->storage->memory.address + t->layout.offset * (int64_t)wf__itemsize(t);
 }
-static inline void wf__bump(wf_tensor *t) { atomic_fetch_add_explicit(&t->version->value, 1, memory_order_relaxed); }
+/* Counts one change of the data, and notes which operator made it. */
+static inline void wf__bump(wf_tensor *t) {
+  atomic_fetch_add_explicit(&t->version->value, 1, memory_order_relaxed);
+  if (wf__self.frame) atomic_store_explicit(&t->version->changed_by, wf__self.frame->op, memory_order_relaxed);
+}
 
 /* "f32[4,7,64] cpu" for hints; strides are added when they aren't row-major. */
 #define WF__DESC_TEXT 512
