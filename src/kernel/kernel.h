@@ -9,7 +9,24 @@
 
 /* ---- operators of each family (plan.op) ---------------------------------------------------------------------------- */
 
-/* X(NAME, arity). Pointwise: value operands; scalars in plan.scalar[]. */
+/* X(NAME, arity). Pointwise: operand 0 := op(operand 1 … operand arity), in the dtype plan.compute; each operand is cast to it on load.
+ * Halves compute in f32 and are rounded once. The result is cast to operand 0's dtype; what ISNAN … LOGICAL_NOT, EQ … GE and LOGICAL_*
+ * give is bool whatever `compute` is. An operand 1 to 3 that is absent (data NULL) is the number in scalar[its index].
+ *   ADD, SUB            scalar[0] alpha (absent: 1): operand 1 ± alpha · operand 2
+ *   AFFINE              scalar[0] · x + scalar[1]
+ *   CLAMP, HARDTANH     scalar[0] least, scalar[1] most; absent: no bound. NaN stays NaN, a NaN bound makes NaN
+ *   CLAMP_TENSOR        operand 2 least, operand 3 most; absent in both forms: no bound
+ *   POW_SCALAR_EXP      x ^ scalar[0];  POW_SCALAR_BASE  scalar[0] ^ x
+ *   LEAKY_RELU          scalar[0] slope
+ *   ELU                 scalar[0] alpha, scalar[1] scale (absent: 1), scalar[2] input scale (absent: 1)
+ *   SOFTPLUS            scalar[0] beta, scalar[1] threshold
+ *   LERP                operand 3 weight;  ADDCMUL, ADDCDIV  scalar[0] value (absent: 1)
+ *   WHERE               operand 1 condition (read as bool), operand 2 where it holds, operand 3 else
+ *   MASKED_FILL         operand 2 mask (read as bool), scalar[0] value
+ *   *_BACKWARD          operand 1 gradient of the result; operand 2 the input, but the result for SIGMOID and TANH;
+ *                       THRESHOLD scalar[0] threshold; the others have their forward's scalars; ELU: scalar[3] true when operand 2
+ *                       is the result
+ * Integer division and remainder by zero: WF_RUNTIME "ZeroDivisionError", before anything is written. */
 #define WF__POINTWISE_OPS(X)                                                                                            \
   X(NEG, 1) X(ABS, 1) X(SIGN, 1) X(SQUARE, 1) X(SQRT, 1) X(RSQRT, 1) X(RECIPROCAL, 1) X(EXP, 1) X(EXPM1, 1) X(LOG, 1)     \
   X(LOG1P, 1) X(LOG2, 1) X(SIN, 1) X(COS, 1) X(TAN, 1) X(ATAN, 1) X(TANH, 1) X(SIGMOID, 1) X(ERF, 1) X(FLOOR, 1)         \
@@ -30,6 +47,13 @@ typedef enum wf__pointwise_op {
   WF__PW_COUNT
 } wf__pointwise_op;
 
+/* Operand 0 (byte stride 0 in the reduced dims) := reduction of operand 1 cast to `compute`. Nothing to reduce gives the neutral element
+ * (NaN for MEAN, VAR, STD; fronts refuse it for AMAX, AMIN and the indices).
+ *   ARGMAX, ARGMIN        operand 0 (i64) is the index of the first extreme; NaN counts as the most extreme
+ *   MAX_INDEX, MIN_INDEX  operand 0 the extreme, operand 2 (i64, laid out over the plan's sizes as operand 0 is) its index
+ *   VAR, STD              scalar[0] correction;  NORM  scalar[0] p (±inf allowed)
+ *   ANY, ALL              operand 0 bool or u8;  COUNT_NONZERO  operand 0 i64
+ * An index counts through the reduced dims in the plan's order, row-major: fronts build such plans in the tensor's own order of dims. */
 #define WF__REDUCE_OPS(X)                                                                                              \
   X(SUM) X(MEAN) X(PROD) X(AMAX) X(AMIN) X(ARGMAX) X(ARGMIN) X(MAX_INDEX) X(MIN_INDEX) X(ANY) X(ALL) X(VAR) X(STD)       \
   X(NORM) X(COUNT_NONZERO) X(LOGSUMEXP)
@@ -40,13 +64,22 @@ typedef enum wf__reduce_op {
   WF__RED_COUNT
 } wf__reduce_op;
 
+/* Operand 0 in row-major order of the plan's sizes, which fronts leave unpermuted. ARANGE [n]: scalar[0] start, scalar[2] step.
+ * LINSPACE [n]: scalar[0] start, scalar[1] end. EYE [n, m]. */
 typedef enum wf__range_op { WF__RANGE_ARANGE, WF__RANGE_LINSPACE, WF__RANGE_EYE } wf__range_op;
+/* Element i (row-major over the plan's sizes, which fronts leave unpermuted) is a function of (seed, offset, i) alone. n elements use
+ * wf__random_counters(n) counters from `offset` on. UNIFORM scalar[0] low, scalar[1] high: [low, high). NORMAL scalar[0] mean, scalar[1]
+ * deviation. BERNOULLI scalar[0] probability, or operand 1 when present. INT scalar[0] low, scalar[1] high: [low, high). */
+static inline uint64_t wf__random_counters(int64_t n) { return ((uint64_t)n + 1) / 2; }
 typedef enum wf__random_op { WF__RANDOM_UNIFORM, WF__RANDOM_NORMAL, WF__RANDOM_BERNOULLI, WF__RANDOM_INT } wf__random_op;
 typedef enum wf__conv_op { WF__CONV_FORWARD, WF__CONV_BACKWARD_DATA, WF__CONV_BACKWARD_WEIGHT } wf__conv_op;
 typedef enum wf__pool_op { WF__POOL_MAX, WF__POOL_MAX_BACKWARD, WF__POOL_AVG, WF__POOL_AVG_BACKWARD } wf__pool_op;
 typedef enum wf__norm_op { WF__NORM_BATCH, WF__NORM_BATCH_BACKWARD, WF__NORM_LAYER, WF__NORM_LAYER_BACKWARD } wf__norm_op;
 typedef enum wf__softmax_op { WF__SOFTMAX, WF__LOG_SOFTMAX, WF__SOFTMAX_BACKWARD, WF__LOG_SOFTMAX_BACKWARD } wf__softmax_op;
 typedef enum wf__loss_op { WF__LOSS_NLL, WF__LOSS_NLL_BACKWARD, WF__LOSS_CROSS_ENTROPY, WF__LOSS_CROSS_ENTROPY_BACKWARD } wf__loss_op;
+/* One parameter: operand 0 the parameter; 1 momentum buffer or exp_avg; 2 exp_avg_sq; 3 max_exp_avg_sq (amsgrad); 4 gradient. All of one
+ * dtype and shape; absent ones have data NULL. scalar[0] learning rate; param.optim the rest: `step` counts from 1 (this step included),
+ * `first` when the momentum buffer is new and takes the gradient as it is. */
 typedef enum wf__optim_op { WF__OPTIM_SGD, WF__OPTIM_ADAM, WF__OPTIM_ADAMW } wf__optim_op;
 typedef enum wf__index_op { WF__INDEX_SELECT, WF__INDEX_GATHER, WF__INDEX_SCATTER, WF__INDEX_ADD } wf__index_op;
 typedef enum wf__scan_op { WF__SCAN_CUMSUM, WF__SCAN_CUMPROD, WF__SCAN_SORT, WF__SCAN_TOPK } wf__scan_op;
