@@ -21,10 +21,12 @@ static inline wf_dims wf__layout_strides(const wf__layout *l) { return wf_dims_o
 wf_status wf__layout_contiguous(wf__layout *l, wf_dims size, size_t itemsize);
 /* Strides of `format` for the sizes l already has; PRESERVE isn't accepted. "required rank 4 tensor to use channels_last format". */
 wf_status wf__layout_restride(wf__layout *l, wf_memory_format format);
-/* Given sizes and strides, no checks beyond length, rank and overflow. */
+/* Given sizes and strides, no checks beyond length, rank and overflow; a negative stride becomes the packed one, as in PyTorch. */
 wf_status wf__layout_strided(wf__layout *l, wf_dims size, wf_dims stride, int64_t offset);
 /* Bytes of storage that the layout needs, offset included. "Storage size calculation overflowed with sizes=[..] and strides=[..]". */
 wf_status wf__layout_nbytes(const wf__layout *l, size_t itemsize, size_t *nbytes);
+/* The same before there is a layout: sizes and strides as the caller gave them. */
+wf_status wf__nbytes_strided(wf_dims size, wf_dims stride, int64_t offset, size_t itemsize, size_t *nbytes);
 
 bool wf__is_contiguous(const wf__layout *l, wf_memory_format format);
 /* Fills its extent without gaps or overlaps, in some order of dims. */

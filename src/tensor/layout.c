@@ -1,0 +1,123 @@
+/* Building layouts: element counts, strides, bytes. The one place that decides which sizes and strides can exist at all.
+ *
+ * Invariants of every layout made here: 0 <= ndim <= WF_MAX_DIMS, numel is the product of the sizes and fits int64, strides >= 0.
+ * As in PyTorch products are taken in the order of the dimensions, and one that overflows isn't saved by a later size of 0. */
+#include "tensor/layout.h"
+
+static wf_status check_rank(int n) {
+  WF__CHECK(n >= 0 && n <= WF_MAX_DIMS, WF_RUNTIME, "tensors have at most %d dimensions, but got %d", WF_MAX_DIMS, n);
+  return WF_OK;
+}
+
+/* Sizes count as unsigned, so that a negative one that got this far ends in an overflow as well. */
+static wf_status count_elements(wf_dims size, int64_t *numel) {
+  uint64_t n = 1;
+  bool overflow = false;
+  for (int i = 0; i < size.n; i++) overflow |= __builtin_mul_overflow(n, (uint64_t)size.at[i], &n);
+  WF__CHECK(!overflow && n <= INT64_MAX, WF_RUNTIME, "numel: integer multiplication overflow");
+  *numel = (int64_t)n;
+  return WF_OK;
+}
+
+static void set_sizes(wf__layout *l, wf_dims size) {
+  l->ndim = size.n;
+  for (int i = 0; i < size.n; i++) l->size[i] = size.at[i];
+}
+
+/* Stride of dim i when everything behind it is packed: that of its neighbour times the neighbour's size, which counts as 1 when 0. */
+static bool packed_stride(wf__layout *l, int i) {
+  if (i == l->ndim - 1) {
+    l->stride[i] = 1;
+    return true;
+  }
+  int64_t inner = l->size[i + 1] > 1 ? l->size[i + 1] : 1;
+  return !__builtin_mul_overflow(l->stride[i + 1], inner, &l->stride[i]);
+}
+
+static wf_status restride_contiguous(wf__layout *l) {
+  for (int i = l->ndim - 1; i >= 0; i--)
+    if (!packed_stride(l, i)) return wf__fail(WF_RUNTIME, "Stride calculation overflowed");
+  return WF_OK;
+}
+
+/* Strides running along `order`, innermost dim first. A size of 0 makes the strides behind it 0, as in PyTorch. */
+static wf_status restride_along(wf__layout *l, const uint8_t *order) {
+  int64_t stride = 1;
+  for (int i = 0; i < l->ndim; i++) {
+    l->stride[order[i]] = stride;
+    WF__CHECK(!__builtin_mul_overflow(stride, l->size[order[i]], &stride), WF_RUNTIME, "Stride calculation overflowed");
+  }
+  return WF_OK;
+}
+
+wf_status wf__layout_restride(wf__layout *l, wf_memory_format format) {
+  switch (format) {
+    case WF_FORMAT_CONTIGUOUS: return restride_contiguous(l);
+    case WF_FORMAT_CHANNELS_LAST:
+      WF__CHECK(l->ndim == 4, WF_RUNTIME, "required rank 4 tensor to use channels_last format");
+      return restride_along(l, (const uint8_t[]){1, 3, 2, 0});
+    case WF_FORMAT_CHANNELS_LAST_3D:
+      WF__CHECK(l->ndim == 5, WF_RUNTIME, "required rank 5 tensor to use channels_last_3d format");
+      return restride_along(l, (const uint8_t[]){1, 4, 3, 2, 0});
+    default: return wf__fail(WF_RUNTIME, "unsupported memory format Preserve");
+  }
+}
+
+static wf_status overflowed(wf_dims size) {
+  char text[WF__DIMS_TEXT];
+  return wf__fail(WF_RUNTIME, "Storage size calculation overflowed with sizes=%s", wf__dims_text(size, text));
+}
+
+wf_status wf__layout_contiguous(wf__layout *l, wf_dims size, size_t itemsize) {
+  char text[WF__DIMS_TEXT];
+  WF__TRY(check_rank(size.n));
+  uint64_t n = 1, bytes;
+  bool overflow = false;
+  for (int i = 0; i < size.n; i++) {
+    WF__CHECK(size.at[i] >= 0, WF_RUNTIME, "Trying to create tensor with negative dimension %lld: %s", (long long)size.at[i],
+              wf__dims_text(size, text));
+    overflow |= __builtin_mul_overflow(n, (uint64_t)size.at[i], &n);
+  }
+  overflow |= __builtin_mul_overflow(n, (uint64_t)itemsize, &bytes);
+  if (overflow || n > INT64_MAX || bytes > INT64_MAX) return overflowed(size);
+  set_sizes(l, size);
+  l->numel = (int64_t)n;
+  l->offset = 0;
+  return restride_contiguous(l);
+}
+
+wf_status wf__layout_strided(wf__layout *l, wf_dims size, wf_dims stride, int64_t offset) {
+  WF__CHECK(size.n == stride.n, WF_RUNTIME, "mismatch in length of strides and shape");
+  WF__TRY(check_rank(size.n));
+  WF__TRY(count_elements(size, &l->numel));
+  set_sizes(l, size);
+  l->offset = offset;
+  for (int i = size.n - 1; i >= 0; i--) {
+    l->stride[i] = stride.at[i];
+    if (stride.at[i] >= 0) continue;
+    /* There are no negative strides; where PyTorch lets one through (a dim of size 0 or 1) it becomes the packed stride. */
+    WF__CHECK(packed_stride(l, i), WF_RUNTIME, "Stride calculation overflowed");
+  }
+  return WF_OK;
+}
+
+wf_status wf__nbytes_strided(wf_dims size, wf_dims stride, int64_t offset, size_t itemsize, size_t *nbytes) {
+  char sizes[WF__DIMS_TEXT], strides[WF__DIMS_TEXT];
+  uint64_t last = (uint64_t)offset + 1, span; /* index of the last element, plus one */
+  bool overflow = offset < 0;
+  *nbytes = 0;
+  for (int i = 0; i < size.n; i++) {
+    if (size.at[i] == 0) return WF_OK;
+    overflow |= __builtin_mul_overflow((uint64_t)stride.at[i], (uint64_t)(size.at[i] - 1), &span);
+    overflow |= __builtin_add_overflow(last, span, &last);
+  }
+  overflow |= __builtin_mul_overflow(last, (uint64_t)itemsize, &last);
+  WF__CHECK(!overflow && last <= INT64_MAX, WF_RUNTIME, "Storage size calculation overflowed with sizes=%s and strides=%s",
+            wf__dims_text(size, sizes), wf__dims_text(stride, strides));
+  *nbytes = (size_t)last;
+  return WF_OK;
+}
+
+wf_status wf__layout_nbytes(const wf__layout *l, size_t itemsize, size_t *nbytes) {
+  return wf__nbytes_strided(wf__layout_sizes(l), wf__layout_strides(l), l->offset, itemsize, nbytes);
+}
