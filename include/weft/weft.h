@@ -5,16 +5,9 @@
 #include <weft/autograd.h>
 #include <weft/base.h>
 #include <weft/call.h>
-#include <weft/data.h>
 #include <weft/device.h>
 #include <weft/dtype.h>
-#include <weft/io.h>
 #include <weft/memory.h>
-#include <weft/nn.h>
-#include <weft/ops.h>
-#include <weft/optim.h>
-#include <weft/random.h>
-#include <weft/report.h>
 #include <weft/tensor.h>
 #include <weft/trace.h>
 
