@@ -78,6 +78,19 @@ WF_API int wf_num_threads(void);
 /** Sets that number, for all threads; below 1 is an error (WF_VALUE). */
 WF_API wf_status wf_set_num_threads(int n);
 
+/* ---- devices by value: what is done with them is in weft/device.h --------------------------------------------------- */
+
+/** Kind of a device. Numbers are ABI: append only. */
+typedef enum wf_device_type { WF_DEVICE_CPU = 0, WF_DEVICE_SIM = 1, WF_DEVICE_CUDA = 2 } wf_device_type;
+/** A device by value, as "cpu" or "sim:0". */
+typedef struct wf_device {
+  wf_device_type type;
+  int index;
+} wf_device;
+
+static inline wf_device wf_cpu(void) { wf_device d; d.type = WF_DEVICE_CPU; d.index = 0; return d; }
+static inline wf_device wf_sim(int index) { wf_device d; d.type = WF_DEVICE_SIM; d.index = index; return d; }
+
 /* ---- numbers ---------------------------------------------------------------------------------------------------- */
 
 /** Kind of a number argument: it decides how the number takes part in type promotion. */

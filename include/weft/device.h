@@ -6,16 +6,6 @@
 
 WF_EXTERN_C_BEGIN
 
-typedef enum wf_device_type { WF_DEVICE_CPU = 0, WF_DEVICE_SIM = 1, WF_DEVICE_CUDA = 2 } wf_device_type;
-/** A device by value, as "cpu" or "sim:0". */
-typedef struct wf_device {
-  wf_device_type type;
-  int index;
-} wf_device;
-
-static inline wf_device wf_cpu(void) { wf_device d; d.type = WF_DEVICE_CPU; d.index = 0; return d; }
-static inline wf_device wf_sim(int index) { wf_device d; d.type = WF_DEVICE_SIM; d.index = index; return d; }
-
 /** Reads "cpu", "sim", "sim:1", "cuda:0". Errors: WF_RUNTIME for another text. Doesn't open the device. */
 WF_API wf_status wf_device_parse(const char *text, wf_device *device);
 /** "cpu", "sim:0". Writes at most `size` bytes with the end, returns `buffer`. */

@@ -4,9 +4,10 @@
 
 #include <weft/device.h>
 #include <weft/sys/allocator.h>
-#include <weft/tensor.h>
 
 WF_EXTERN_C_BEGIN
+
+typedef struct wf_tensor wf_tensor; /* weft/tensor.h */
 
 /** Statistics of the device's allocator; of pinned host memory when `pinned`. Errors: WF_DEVICE when it can't be opened. */
 WF_API wf_status wf_memory_stats(wf_device device, bool pinned, wf_allocator_stats *stats);
