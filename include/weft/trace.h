@@ -3,7 +3,7 @@
 #ifndef WEFT_TRACE_H
 #define WEFT_TRACE_H
 
-#include <weft/device.h>
+#include <weft/base.h>
 #include <weft/dtype.h>
 
 WF_EXTERN_C_BEGIN

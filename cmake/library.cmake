@@ -1,0 +1,48 @@
+# The library: sources by folder, kernels once per instruction set, then a shared library for users and a static one for tests.
+file(GLOB WEFT_SOURCES CONFIGURE_DEPENDS src/*/*.c src/kernel/ref/*.c src/backend/*/*.c)
+list(FILTER WEFT_SOURCES EXCLUDE REGEX "\\.isa\\.c$")
+list(FILTER WEFT_SOURCES EXCLUDE REGEX "src/(audit|dryrun|report)/")
+file(GLOB WEFT_ISA_SOURCES CONFIGURE_DEPENDS src/kernel/*.isa.c)
+
+# Each *.isa.c is compiled once per instruction set, its names suffixed by WFK().
+set(WEFT_ISA_OBJECTS)
+if(WEFT_ISA_SOURCES AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  foreach(isa base avx2 avx512)
+    add_library(weft_isa_${isa} OBJECT ${WEFT_ISA_SOURCES})
+    target_include_directories(weft_isa_${isa} PRIVATE include src)
+    target_compile_definitions(weft_isa_${isa} PRIVATE WF_ISA=${isa} WF_ISA_${isa}=1)
+    list(APPEND WEFT_ISA_OBJECTS $<TARGET_OBJECTS:weft_isa_${isa}>)
+  endforeach()
+  target_compile_options(weft_isa_avx2 PRIVATE -mavx2 -mfma -mf16c)
+  target_compile_options(weft_isa_avx512 PRIVATE -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx2 -mfma -mf16c -mprefer-vector-width=512)
+endif()
+
+# One set of objects serves both forms.
+add_library(weft_objects OBJECT ${WEFT_SOURCES})
+target_include_directories(weft_objects PUBLIC include PRIVATE src)
+target_compile_definitions(weft_objects PUBLIC ${WEFT_DEFINITIONS})
+target_link_libraries(weft_objects PUBLIC ${WEFT_LIBRARIES})
+
+add_library(weft SHARED $<TARGET_OBJECTS:weft_objects> ${WEFT_ISA_OBJECTS})
+add_library(weft::weft ALIAS weft)
+set_target_properties(weft PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
+                                      LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/weft.map)
+target_include_directories(weft PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>)
+target_link_libraries(weft PRIVATE ${WEFT_LIBRARIES})
+target_link_options(weft PRIVATE -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/weft.map)
+if(NOT WEFT_SANITIZE)
+  target_link_options(weft PRIVATE -Wl,-z,defs)
+endif()
+
+add_library(weft_static STATIC EXCLUDE_FROM_ALL $<TARGET_OBJECTS:weft_objects> ${WEFT_ISA_OBJECTS})
+target_include_directories(weft_static PUBLIC include src)
+target_compile_definitions(weft_static PUBLIC ${WEFT_DEFINITIONS})
+target_link_libraries(weft_static PUBLIC ${WEFT_LIBRARIES})
+
+# Judges and reports: linked by the command, not part of the library.
+file(GLOB WEFT_TOOLS_SOURCES CONFIGURE_DEPENDS src/audit/*.c src/dryrun/*.c src/report/*.c)
+if(WEFT_TOOLS_SOURCES)
+  add_library(weft_tools STATIC ${WEFT_TOOLS_SOURCES})
+  target_include_directories(weft_tools PUBLIC include PRIVATE src)
+  target_link_libraries(weft_tools PUBLIC m)
+endif()
