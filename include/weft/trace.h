@@ -45,7 +45,8 @@ typedef struct wf_trace_event {
 
 /** What is recorded. LEDGER adds up by site and keeps no single events; FULL keeps all. */
 typedef enum wf_trace_level { WF_TRACE_OFF = 0, WF_TRACE_LEDGER = 1, WF_TRACE_FULL = 2 } wf_trace_level;
-/** Starts recording at `level`, from nothing. For the whole process. */
+/** Starts recording at `level`, from nothing. For the whole process. OFF forgets what was recorded. Errors: WF_VALUE for another
+ *  number. */
 WF_API wf_status wf_trace_start(wf_trace_level level);
 /** Stops recording; what was recorded stays readable until the next start. */
 WF_API void wf_trace_stop(void);
@@ -61,27 +62,40 @@ typedef struct wf_ledger_row {
   const void *site;
   int64_t count, bytes_read, bytes_written, ns;
 } wf_ledger_row;
-/** Copies the ledger's rows to a new array of *n rows, largest time first; give it back with wf_trace_release. NULL on error. */
+/** Copies the ledger's rows to a new array of *n rows, largest time first; give it back with wf_trace_release. NULL on error.
+ *  Works while recording and while an error is pending. Rows that found no memory are added up, by kind, in rows whose op is
+ *  "(other)": sums are always complete. */
 WF_API wf_ledger_row *wf_ledger_rows(size_t *n);
-/** Copies the single events (level FULL), by start time. As above. */
+/** Copies the single events (level FULL), by start time, of two that start together the longer first. As above. */
 WF_API wf_trace_event *wf_trace_events(size_t *n);
 WF_API void wf_trace_release(void *rows);
 /** Number of implicit copies (COPY and CAST, bytes_written > 0) since the start of recording. */
 WF_API int64_t wf_ledger_implicit_copies(void);
+/** Single events that level FULL could not keep since the start of recording: the ledger has them, wf_trace_events hasn't. */
+WF_API int64_t wf_trace_dropped(void);
+/** How many single events a recording keeps at most, over all threads, rounded up to whole blocks of about 1,300 a thread
+ *  (104 bytes each). 1,048,576 unless set. Below 1 is an error (WF_VALUE). */
+WF_API wf_status wf_trace_set_limit(int64_t events);
+/** Name of the thread with this number in events: "main", what the operating system calls it, or "" if it has no name of its own
+ *  or never recorded anything. Never NULL. */
+WF_API const char *wf_trace_thread_name(uint32_t thread);
 
 /** "file.c:123" of a site when debug information is there, else "libname+0x1234". Writes at most `size` bytes. Slow: reports only. */
 WF_API char *wf_site_name(const void *site, char *buffer, size_t size);
 
-/** A named stretch of this thread: stages and modules. End in reverse order. name: static or interned by the call. */
+/** A named stretch of this thread: stages and modules. End in reverse order. `name` is copied; NULL counts as "". A zone gives its event when it
+ *  ends, if recording began before it did; beyond 64 open zones on a thread the inner ones give none. */
 WF_API void wf_zone_begin(const char *name);
 WF_API void wf_zone_end(void);
-/** The module path that events of this thread carry from now on: push "conv1" inside "net" gives "net.conv1". */
+/** The module path that events of this thread carry from now on: push "conv1" inside "net" gives "net.conv1". The name is copied.
+ *  A process has at most 4,095 different paths; later ones leave the path as it is. */
 WF_API void wf_module_push(const char *name);
 WF_API void wf_module_pop(void);
 
 /** What an implicit copy is met with. */
 typedef enum wf_copy_policy { WF_COPY_ALLOW = 0, WF_COPY_WARN = 1, WF_COPY_FORBID = 2 } wf_copy_policy;
-/** Sets this thread's policy and returns the one before. Under FORBID an implicit copy is an error (WF_RUNTIME) at its caller. */
+/** Sets this thread's policy and returns the one before. Under FORBID an implicit copy is an error (WF_RUNTIME) at its caller.
+ *  Errors: WF_VALUE for another number; the policy stays. */
 WF_API wf_copy_policy wf_copy_policy_set(wf_copy_policy policy);
 
 WF_EXTERN_C_END

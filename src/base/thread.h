@@ -22,6 +22,8 @@ typedef struct wf__thread {
   uint8_t asked;             /* depth of "this copy was asked for": copy_, clone, to … set it while they run */
   uint32_t module;           /* trace/: id of the module path */
   uint32_t number;           /* small number of the thread, 0 until asked for */
+  uint16_t zones;            /* trace/: depth of open zones, counted while off too so that begin and end stay paired */
+  uint16_t modules_lost;     /* trace/: pushed module names that got no id; their pops change nothing */
   wf__frame *frame;          /* innermost public call */
   struct wf__record *record; /* error record, made at the first failure */
   void *scope;               /* tensor/scope.c: stack of open scopes */
