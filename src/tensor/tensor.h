@@ -36,7 +36,8 @@ typedef enum wf__creation {
   WF__VIEW_NOT = 0,      /* not a tracked view */
   WF__VIEW_DEFAULT,
   WF__VIEW_MULTI_OUTPUT, /* split, chunk, unbind */
-  WF__VIEW_NO_GRAD       /* made while gradient mode was off */
+  WF__VIEW_NO_GRAD,      /* made while gradient mode was off */
+  WF__VIEW_FROZEN        /* a gradient that others see too, as a hook gets it: no base, and may not be changed in place */
 } wf__creation;
 
 struct wf_tensor {
@@ -81,6 +82,10 @@ wf_tensor *wf__tensor_empty(wf__device *device, wf_dtype dtype, const wf__layout
 wf_tensor *wf__tensor_empty_sized(wf__device *device, wf_dtype dtype, wf_dims size);
 /* Another tensor over self's storage that shares its version counter; no view relation (detach, view(dtype)). */
 wf_tensor *wf__tensor_alias(const wf_tensor *self, wf_dtype dtype, const wf__layout *layout);
+/* The same from parts, of which it takes references of its own. */
+wf_tensor *wf__tensor_share(wf__storage *storage, wf__version *version, wf_dtype dtype, const wf__layout *layout);
+wf__version *wf__version_retain(wf__version *v);
+void wf__version_release(wf__version *v);
 void wf__tensor_release(wf_tensor *t);
 /* Puts the caller's reference into the innermost scope, or leaves it to the caller when none is open. NULL passes through.
  * With an error pending the reference is released and NULL returned: the last step of every public call that makes a tensor. */
