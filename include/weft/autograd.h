@@ -11,9 +11,11 @@ WF_API bool wf_grad_enabled(void);
 /** Sets it and returns what was before: bool was = wf_grad_set_enabled(false); …; wf_grad_set_enabled(was); */
 WF_API bool wf_grad_set_enabled(bool enabled);
 
+/** Whether a gradient is computed for the tensor. false for NULL. */
 WF_API bool wf_requires_grad(const wf_tensor *t);
 /** Sets the flag of a leaf. Errors: WF_RUNTIME for a non-float dtype, or turning off a computed tensor. In place, metadata only. */
 WF_API wf_status wf_requires_grad_(wf_tensor *t, bool requires_grad);
+/** Whether backward accumulates into the tensor: it wasn't computed by a recorded operator. true for every tensor without grad. */
 WF_API bool wf_is_leaf(const wf_tensor *t);
 /** Whether the tensor was computed by a recorded operator. */
 WF_API bool wf_has_grad_fn(const wf_tensor *t);
@@ -32,12 +34,14 @@ WF_API wf_status wf_detach_(wf_tensor *t);
 typedef wf_tensor *(*wf_grad_hook)(wf_tensor *grad, void *context);
 /** Calls `hook` with each gradient that reaches `t` in backward. Returns the hook's number for wf_remove_hook, 0 on error. */
 WF_API uint64_t wf_register_hook(wf_tensor *t, wf_grad_hook hook, void *context);
+/** Takes the hook of that number (wf_register_hook) away. 0 is accepted. */
 WF_API void wf_remove_hook(wf_tensor *t, uint64_t number);
 
 typedef struct wf_backward_options {
   bool retain_graph; /* false; create_graph implies it */
   bool create_graph; /* false */
 } wf_backward_options;
+/** The default options: all false. */
 WF_API wf_backward_options wf_backward_defaults(void);
 /** Accumulates d(loss)/d(leaf) into each leaf's gradient. gradient [same as t] or NULL (t has one element: 1). */
 WF_API wf_status wf_backward(wf_tensor *t, wf_tensor *gradient, const wf_backward_options *options);

@@ -28,6 +28,7 @@ WF_API wf_stream *wf_stream_new(wf_device device, int priority);
 WF_API void wf_stream_free(wf_stream *stream);
 /** The stream on which this thread enqueues work for the device. Borrowed. The default stream until set. NULL on error. */
 WF_API wf_stream *wf_stream_current(wf_device device);
+/** The stream that every device has and that work goes to unless wf_stream_set said otherwise. Borrowed. NULL on error. */
 WF_API wf_stream *wf_stream_default(wf_device device);
 /** Makes `stream` the current one of this thread for its device and returns the one before. */
 WF_API wf_stream *wf_stream_set(wf_stream *stream);
@@ -42,6 +43,7 @@ WF_API wf_status wf_stream_wait(wf_stream *stream, wf_event *event);
 WF_API wf_event *wf_event_new(wf_device device, bool timing);
 /** Frees the event; may be pending. NULL is accepted. */
 WF_API void wf_event_free(wf_event *event);
+/** Marks the present end of the stream's queue; an earlier record is forgotten. */
 WF_API wf_status wf_event_record(wf_event *event, wf_stream *stream);
 /** Whether the last record is done; true if never recorded. */
 WF_API bool wf_event_query(wf_event *event);

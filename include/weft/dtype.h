@@ -33,6 +33,7 @@ typedef enum wf_dtype_kind { WF_KIND_NONE = 0, WF_KIND_BOOL = 1, WF_KIND_UINT = 
 
 /** Bytes of one element; 0 for WF_DTYPE_NONE. */
 WF_API size_t wf_dtype_size(wf_dtype dtype);
+/** The kind of a dtype; WF_KIND_NONE for WF_DTYPE_NONE. */
 WF_API wf_dtype_kind wf_dtype_kind_of(wf_dtype dtype);
 /** "float32"; "none" for WF_DTYPE_NONE. Never NULL. */
 WF_API const char *wf_dtype_name(wf_dtype dtype);

@@ -11,6 +11,7 @@ typedef struct wf_tensor wf_tensor; /* weft/tensor.h */
 
 /** Statistics of the device's allocator; of pinned host memory when `pinned`. Errors: WF_DEVICE when it can't be opened. */
 WF_API wf_status wf_memory_stats(wf_device device, bool pinned, wf_allocator_stats *stats);
+/** Sets every peak of the device's statistics to the present value. */
 WF_API wf_status wf_memory_reset_peak(wf_device device);
 /** Gives cached, unused segments back, after waiting for deferred frees. Sync. */
 WF_API wf_status wf_memory_empty_cache(wf_device device);

@@ -47,6 +47,7 @@ typedef struct wf_tensor_options {
   bool pinned;             /* false; host memory that devices copy from asynchronously */
   wf_memory_format format; /* contiguous */
 } wf_tensor_options;
+/** The default options, as said beside each field. */
 WF_API wf_tensor_options wf_tensor_defaults(void);
 
 /** New tensor with the `size` elements read from host array `data` (row-major, of `dtype`); copied. New. data may be NULL when
@@ -60,25 +61,33 @@ WF_API wf_tensor *wf_from_memory(void *data, size_t nbytes, wf_dims size, wf_dim
 
 /* ---- metadata: getters accept NULL (0, false, WF_DTYPE_NONE, NULL) -------------------------------------------------- */
 
+/** Number of dimensions; 0 for a number. */
 WF_API int wf_ndim(const wf_tensor *t);
 /** Size of dimension `dim`, which may be negative. Errors: WF_INDEX, then -1. */
 WF_API int64_t wf_size(const wf_tensor *t, int64_t dim);
+/** Stride of dimension `dim` in elements; `dim` may be negative. Errors: WF_INDEX, then -1. */
 WF_API int64_t wf_stride(const wf_tensor *t, int64_t dim);
 /** All sizes; borrowed from the tensor. */
 WF_API wf_dims wf_sizes(const wf_tensor *t);
+/** All strides in elements; borrowed from the tensor. */
 WF_API wf_dims wf_strides(const wf_tensor *t);
 /** Offset of the first element in the storage, in elements. */
 WF_API int64_t wf_storage_offset(const wf_tensor *t);
+/** Number of elements. */
 WF_API int64_t wf_numel(const wf_tensor *t);
+/** Element type. */
 WF_API wf_dtype wf_dtype_of(const wf_tensor *t);
+/** The device that holds the data; cpu for NULL. */
 WF_API wf_device wf_device_of(const wf_tensor *t);
 /** Size of the whole storage in bytes, however little of it the tensor shows. */
 WF_API size_t wf_storage_nbytes(const wf_tensor *t);
 /** Whether a and b share one storage. */
 WF_API bool wf_shares_storage(const wf_tensor *a, const wf_tensor *b);
+/** Whether the elements lie in memory in the order of `format` without gaps. */
 WF_API bool wf_is_contiguous(const wf_tensor *t, wf_memory_format format);
 /** Version counter: how often the data has been written in place. */
 WF_API uint32_t wf_version_of(const wf_tensor *t);
+/** Whether the data lies in pinned host memory, which devices copy from and to asynchronously. */
 WF_API bool wf_is_pinned(const wf_tensor *t);
 
 /* ---- host access -------------------------------------------------------------------------------------------------- */

@@ -68,6 +68,7 @@ typedef struct wf_ledger_row {
 WF_API wf_ledger_row *wf_ledger_rows(size_t *n);
 /** Copies the single events (level FULL), by start time, of two that start together the longer first. As above. */
 WF_API wf_trace_event *wf_trace_events(size_t *n);
+/** Gives back an array of wf_ledger_rows or wf_trace_events. NULL is accepted. */
 WF_API void wf_trace_release(void *rows);
 /** Number of implicit copies (COPY and CAST, bytes_written > 0) since the start of recording. */
 WF_API int64_t wf_ledger_implicit_copies(void);
@@ -86,10 +87,12 @@ WF_API char *wf_site_name(const void *site, char *buffer, size_t size);
 /** A named stretch of this thread: stages and modules. End in reverse order. `name` is copied; NULL counts as "". A zone gives its event when it
  *  ends, if recording began before it did; beyond 64 open zones on a thread the inner ones give none. */
 WF_API void wf_zone_begin(const char *name);
+/** Ends the innermost zone of this thread. */
 WF_API void wf_zone_end(void);
 /** The module path that events of this thread carry from now on: push "conv1" inside "net" gives "net.conv1". The name is copied.
  *  A process has at most 4,095 different paths; later ones leave the path as it is. */
 WF_API void wf_module_push(const char *name);
+/** Takes the last name off the module path. */
 WF_API void wf_module_pop(void);
 
 /** What an implicit copy is met with. */

@@ -1,3 +1,4 @@
+/* Warnings and sanitizer reports on their way to the callback of wf_log_set. */
 #ifndef WF_BASE_LOG_H
 #define WF_BASE_LOG_H
 #include <weft/base.h>

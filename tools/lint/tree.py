@@ -8,9 +8,14 @@ SKIPPED_FOLDERS = re.compile(r"^(\.git|\.cache|build(-.*)?|shared|__pycache__)$"
 class Tree:
     """Paths are relative to the root, with slashes. overlay: {path: text, or None for a file that isn't there}."""
 
-    def __init__(self, root, overlay=None):
+    def __init__(self, root, overlay=None, library=None):
         self.root = root
         self.overlay = overlay or {}
+        self.library = library  # the built libweft.so, for the lints that look at it
+        self.forget()
+
+    def forget(self):
+        """Reads everything anew: files have been changed on disk."""
         self._paths = None
         self._texts = {}
 
@@ -45,7 +50,7 @@ class Tree:
         return self.text(path).splitlines()
 
     def with_overlay(self, overlay):
-        return Tree(self.root, {**self.overlay, **overlay})
+        return Tree(self.root, {**self.overlay, **overlay}, self.library)
 
 
 TOKENS = re.compile(r"/\*.*?\*/|//[^\n]*|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'", re.S)

@@ -30,6 +30,7 @@ typedef struct wf_allocator_options {
   int device_index;
   size_t total_bytes;      /* capacity of the device for texts and fractions; 0 unknown */
 } wf_allocator_options;
+/** The default options: no configuration, no name, capacity unknown. */
 WF_API wf_allocator_options wf_allocator_defaults(void);
 
 /** A new policy; yours. NULL on error (WF_VALUE for a bad conf, with PyTorch's text). */
@@ -44,6 +45,7 @@ WF_API wf_block *wf_block_new(wf_allocator *allocator, size_t bytes, uint64_t st
 WF_API void wf_block_free(wf_allocator *allocator, wf_block *block);
 /** The block is used on `stream` as well. */
 WF_API void wf_block_record_stream(wf_allocator *allocator, wf_block *block, uint64_t stream);
+/** Address of the block's first byte, in the address space that the driver's segments lie in. */
 WF_API uintptr_t wf_block_address(const wf_block *block);
 /** Bytes set aside for it, rounding included. */
 WF_API size_t wf_block_size(const wf_block *block);
@@ -63,7 +65,9 @@ typedef struct wf_allocator_stats {
   wf_stat oversize_allocations, oversize_segments;
   int64_t alloc_retries, ooms, sync_all_streams, device_alloc, device_free;
 } wf_allocator_stats;
+/** Fills *stats with the present statistics. */
 WF_API void wf_allocator_get_stats(const wf_allocator *allocator, wf_allocator_stats *stats);
+/** Sets every peak to the present value. */
 WF_API void wf_allocator_reset_peak(wf_allocator *allocator);
 
 typedef enum wf_block_state { WF_BLOCK_ALLOCATED, WF_BLOCK_PENDING, WF_BLOCK_FREE } wf_block_state;

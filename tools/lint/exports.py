@@ -1,0 +1,68 @@
+"""What the shared library shows is what the public headers declare, no less and no more. Needs the built library (--library)."""
+import os
+import re
+import subprocess
+import tempfile
+
+TITLE = "the library exports what the headers declare"
+
+DECLARED = re.compile(r'__attribute__\(\(visibility\("default"\)\)\)[^;{]*?\b(wf_\w+)\s*\(')
+MARKER = re.compile(r'^# \d+ "([^"]+)"')
+
+
+def declared(tree):
+    """{name: header} of all public functions, as the preprocessor sees them: also those that a macro declares."""
+    with tempfile.TemporaryDirectory() as folder:
+        headers = tree.paths(r"^include/weft/.*\.h$")
+        for path in headers:
+            copy = os.path.join(folder, path)
+            os.makedirs(os.path.dirname(copy), exist_ok=True)
+            with open(copy, "w", encoding="utf-8") as file:
+                file.write(tree.text(path))
+        names = {}
+        for path in headers:
+            compiler = os.environ.get("CC", "cc")
+            command = [compiler, "-E", "-I", os.path.join(folder, "include"), os.path.join(folder, path)]
+            text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+            own, inside = [], False
+            for line in text.splitlines():
+                marker = MARKER.match(line)
+                if marker:
+                    inside = marker.group(1).endswith(path)
+                elif inside:
+                    own.append(line)
+            for name in DECLARED.findall("\n".join(own)):
+                names[name] = path
+        return names
+
+
+def exported(library):
+    text = subprocess.run(["nm", "-D", "--defined-only", library], capture_output=True, text=True, check=True).stdout
+    names = {line.split()[-1].split("@")[0] for line in text.splitlines()}
+    return {name for name in names if name != "WEFT_0"}
+
+
+def check(tree):
+    names, shown = declared(tree), exported(tree.library)
+    for name in sorted(set(names) - shown):
+        yield names[name], 1, f"{name} is declared, but the library doesn't export it"
+    for name in sorted(shown - set(names)):
+        yield os.path.basename(tree.library), 1, f"exports {name}, which no public header declares"
+
+
+def _before_end(line):
+    return lambda text: text.replace("WF_EXTERN_C_END", line + "\nWF_EXTERN_C_END", 1)
+
+
+BROKEN = [
+    (
+        "a function that is declared only",
+        {"include/weft/tensor.h": _before_end("WF_API int wf_nowhere(void);")},
+        "wf_nowhere is declared, but",
+    ),
+    (
+        "a function that no header declares",
+        {"include/weft/base.h": lambda t: t.replace("WF_API const char *wf_version(void);", "")},
+        "exports wf_version, which",
+    ),
+]
