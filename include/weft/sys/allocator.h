@@ -43,8 +43,8 @@ WF_API void wf_allocator_free(wf_allocator *allocator);
 WF_API wf_block *wf_block_new(wf_allocator *allocator, size_t bytes, uint64_t stream);
 /** Frees the block on its stream; use recorded on other streams defers it until they get there. NULL is accepted. */
 WF_API void wf_block_free(wf_allocator *allocator, wf_block *block);
-/** The block is used on `stream` as well. */
-WF_API void wf_block_record_stream(wf_allocator *allocator, wf_block *block, uint64_t stream);
+/** The block is used on `stream` as well. WF_NO_MEMORY: there was no host memory to note it, nothing has changed. */
+WF_API wf_status wf_block_record_stream(wf_allocator *allocator, wf_block *block, uint64_t stream);
 /** Address of the block's first byte, in the address space that the driver's segments lie in. */
 WF_API uintptr_t wf_block_address(const wf_block *block);
 /** Bytes set aside for it, rounding included. */
@@ -69,6 +69,8 @@ typedef struct wf_allocator_stats {
 WF_API void wf_allocator_get_stats(const wf_allocator *allocator, wf_allocator_stats *stats);
 /** Sets every peak to the present value. */
 WF_API void wf_allocator_reset_peak(wf_allocator *allocator);
+/** What only grows (allocated, freed, retries, …) starts again from 0. */
+WF_API void wf_allocator_reset_accumulated(wf_allocator *allocator);
 
 typedef enum wf_block_state { WF_BLOCK_ALLOCATED, WF_BLOCK_PENDING, WF_BLOCK_FREE } wf_block_state;
 /** One block as wf_allocator_walk shows it. */

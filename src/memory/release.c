@@ -1,0 +1,68 @@
+/* Giving cached memory back to the driver, from the mildest to the last resort. Only whole segments can go: a free block whose
+ * segment holds something else stays. */
+#include "memory/policy.h"
+
+/* Next free block in order, found by key: the present one may be gone by then. */
+static wf_block *after(const wf__block_pool *pool, const wf__order_key *key) { return wf__block_of(wf__order_after(&pool->free, key)); }
+
+void wf__collect_garbage(wf_allocator *a) {
+  size_t threshold = (size_t)(a->conf.garbage_collection * (double)a->allowed);
+  if (a->reserved <= threshold) return;
+  size_t target = a->reserved - threshold, reclaimed = 0;
+  wf__block_pool *pool = &a->large;
+  uint64_t ages = 0, left = 0;
+  for (wf_block *b = wf__block_of(wf__order_first(&pool->free)); b; b = after(pool, &b->node.key)) {
+    if (wf__block_is_split(b)) continue;
+    ages += pool->searches - b->free_since;
+    left++;
+  }
+  for (bool freed = true; reclaimed < target && freed && left;) {
+    double average = (double)ages / (double)left; /* of this pass; a pass isn't cut short when the target is met */
+    freed = false;
+    for (wf_block *b = wf__block_of(wf__order_first(&pool->free)), *next; b; b = next) {
+      next = after(pool, &b->node.key);
+      uint64_t age = pool->searches - b->free_since;
+      if (wf__block_is_split(b) || (double)age < average) continue;
+      freed = true;
+      reclaimed += wf__block_bytes(b);
+      ages -= age;
+      left--;
+      wf__segment_release(a, b);
+    }
+  }
+}
+
+bool wf__release_available(wf_allocator *a, const wf__request *request) {
+  if (a->conf.max_split == WF__NO_LIMIT) return false;
+  wf__block_pool *pool = request->pool;
+  wf__order_key want = {request->stream, request->size, 0, 0};
+  if (want.size < a->conf.max_split) want.size = a->conf.max_split;
+  wf__order_node *fit = wf__order_at_least(&pool->free, &want);
+  if (fit && fit->key.stream == request->stream) {
+    wf__segment_release(a, wf__block_of(fit));
+    return true;
+  }
+  size_t released = 0; /* no single one is large enough: the largest first, until they add up */
+  for (wf__order_node *n = wf__order_before(&pool->free, &want), *next; n && released < want.size; n = next) {
+    if (n->key.stream != request->stream || !wf__oversize(a, n->key.size)) break;
+    next = wf__order_before(&pool->free, &n->key);
+    released += n->key.size;
+    wf__segment_release(a, wf__block_of(n));
+  }
+  return released >= want.size;
+}
+
+static void release_pool(wf_allocator *a, wf__block_pool *pool) {
+  for (wf_block *b = wf__block_of(wf__order_first(&pool->free)), *next; b; b = next) {
+    next = after(pool, &b->node.key);
+    if (!wf__block_is_split(b)) wf__segment_release(a, b);
+  }
+}
+
+void wf__release_cached(wf_allocator *a) {
+  wf__uses_wait(a);
+  release_pool(a, &a->large);
+  release_pool(a, &a->small);
+}
+
+void wf_allocator_empty_cache(wf_allocator *a) { wf__release_cached(a); }
