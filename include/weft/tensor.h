@@ -30,7 +30,8 @@ typedef struct wf_scope {
 /** Opens a scope. A scope ends on the thread that began it; scopes nest. */
 WF_API wf_scope wf_scope_begin(void);
 /** Ends the scope (and any left open inside): gives back its references and hands `result`'s to the scope outside, or to the
- *  caller. `result` may be NULL. Always runs, also with an error pending. Returns result (NULL if an error is pending). */
+ *  caller; when the scope holds none of it (an argument passed through), one is added. `result` may be NULL. Always runs, also
+ *  with an error pending. Returns result (NULL if an error is pending). */
 WF_API wf_tensor *wf_scope_end(wf_scope scope, wf_tensor *result);
 /** Adds a reference that is yours; give it back with wf_free. NULL is accepted. Returns tensor. */
 WF_API wf_tensor *wf_retain(wf_tensor *tensor);

@@ -66,6 +66,8 @@ extern wf__upward wf__upward_calls;
 
 /* New storage of nbytes on the device's current stream. NULL on error. */
 wf__storage *wf__storage_new(wf__device *device, size_t nbytes, bool pinned);
+/* Over host memory that somebody else owns; deleter(data, context) runs when the storage goes, and may be NULL. Not resizable. */
+wf__storage *wf__storage_foreign(void *data, size_t nbytes, void (*deleter)(void *data, void *context), void *context);
 wf__storage *wf__storage_retain(wf__storage *s);
 void wf__storage_release(wf__storage *s);
 /* Grows to nbytes, keeping the bytes; every view sees the new memory. "Trying to resize storage that is not resizable". */
@@ -110,7 +112,22 @@ static inline void wf__bump(wf_tensor *t) {
 char *wf__describe(const wf_tensor *t, char buffer[WF__DESC_TEXT]);
 /* Fills an operand of a plan in the tensor's own rank (strides in bytes). */
 void wf__operand_of(const wf_tensor *t, wf_operand *operand);
+/* What error texts call the tensor's type: "torch.FloatTensor"; PyTorch's name of its dtype: "Float" and "float". */
+const char *wf__type_text(const wf_tensor *t);
+const char *wf__scalar_type_text(wf_dtype dtype);
+const char *wf__cpp_type_text(wf_dtype dtype);
 /* All operands on one device, or "Expected all tensors to be on the same device, but found at least two devices, …". */
 wf_status wf__check_same_device(const wf_tensor *const *tensors, int n);
+
+/* ---- overlap of memory -------------------------------------------------------------------------------------------------- */
+
+/* How the memory of two tensors meets, by PyTorch's rules: FULL for the same object or equal ranges with equal strides. */
+wf__overlap wf__overlap_between(const wf_tensor *a, const wf_tensor *b);
+/* Before writing `t`: "unsupported operation: more than one element of the written-to tensor refers to a single memory location…". */
+wf_status wf__check_internal_overlap(const wf_tensor *t);
+/* Before writing `written` while reading `read`: refuses PARTIAL, "unsupported operation: some elements of the input tensor and …". */
+wf_status wf__check_partial_overlap(const wf_tensor *written, const wf_tensor *read);
+/* The same for operators that can't work in place: refuses FULL as well. */
+wf_status wf__check_no_overlap(const wf_tensor *written, const wf_tensor *read);
 
 #endif
