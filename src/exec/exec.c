@@ -6,7 +6,7 @@
 #include "exec/families.h"
 
 static const wf__family_row families[] = {
-    [WF_FAMILY_COPY] = {.name = "copy"},
+    [WF_FAMILY_COPY] = {.name = "copy", .run = wf__exec_copy},
     [WF_FAMILY_POINTWISE] = {.name = "pointwise"},
     [WF_FAMILY_REDUCE] = {.name = "reduce"},
     [WF_FAMILY_RANDOM] = {.name = "random"},

@@ -21,6 +21,7 @@ wf_status wf__no_kernel(const char *kernel, wf_dtype dtype);
 const char *wf__scalar_type_name(wf_dtype dtype);
 
 /* The runners, by family. */
+wf_status wf__exec_copy(const wf_plan *plan);
 wf_status wf__exec_matmul(const wf_plan *plan);
 
 #endif

@@ -1,0 +1,236 @@
+/* Copies, casts and fills. The method follows from the form that the plan is in, never from who asks:
+ *
+ *   rows   consecutive in both: memcpy, streaming stores or a conversion; a plan of one dim is one row
+ *   tiles  the source's fastest dim isn't the destination's: blocks are transposed in registers or in L1
+ *   gather neither: element by element through a block
+ *   fill   no source
+ *
+ * Right for any order of dims; fast for the normal form of copy/ (dims by destination stride, merged). */
+#include <string.h>
+
+#include "base/convert.h"
+#include "exec/families.h"
+#include "exec/threads.h"
+#include "exec/walk.h"
+#include "kernel/tables.h"
+
+#define BLOCK 512              /* elements of a block on the stack: 4 KiB of f64, so that two blocks stay in L1 */
+#define CHUNK 65536            /* elements of a row that one thread takes at a time */
+#define TILE 64                /* a block of tiles is TILE x TILE: 16 KiB of f32 */
+#define LINE 64                /* bytes of a cache line */
+
+typedef struct job {
+  wf__walk walk;
+  const wf__kernels *kernels;
+  wf__convert_fn convert;      /* NULL: the dtypes are equal */
+  int64_t dst_size, src_size;  /* bytes of an element */
+  int dst_log, src_log;
+  int64_t n;                   /* inner row: elements and byte strides */
+  int64_t dst_stride, src_stride;
+  int64_t chunks;              /* pieces that each inner row is cut into */
+  int64_t rows;                /* tiles: elements along the source's fastest dim, and the destination's stride there */
+  int64_t row_stride;
+  bool stream;
+  const char *pattern;         /* fill: BLOCK elements */
+} job;
+
+static int log_of(int64_t size) { return __builtin_ctzll((unsigned long long)size); }
+
+/* ---- one row ------------------------------------------------------------------------------------------------------------- */
+
+static void move_block(const job *j, char *dst, const char *src, int64_t src_stride, int64_t n) {
+  char from[BLOCK * 16], to[BLOCK * 16];
+  const char *consecutive = src;
+  if (src_stride != j->src_size) {
+    j->kernels->gather[j->src_log](from, src, src_stride, n);
+    consecutive = from;
+  }
+  if (j->dst_stride == j->dst_size) {
+    j->convert(dst, consecutive, n);
+    return;
+  }
+  if (j->convert) {
+    j->convert(to, consecutive, n);
+    consecutive = to;
+  }
+  j->kernels->scatter[j->dst_log](dst, j->dst_stride, consecutive, n);
+}
+
+/* n elements from src to the destination's row at dst. */
+static void move_row(const job *j, char *dst, const char *src, int64_t src_stride, int64_t n) {
+  bool from_consecutive = src_stride == j->src_size, to_consecutive = j->dst_stride == j->dst_size;
+  if (from_consecutive && to_consecutive) {
+    if (j->convert) j->convert(dst, src, n);
+    else if (j->stream) j->kernels->stream(dst, src, n * j->dst_size);
+    else memcpy(dst, src, (size_t)(n * j->dst_size));
+  } else if (!j->convert && to_consecutive) {
+    j->kernels->gather[j->dst_log](dst, src, src_stride, n);
+  } else if (!j->convert && from_consecutive) {
+    j->kernels->scatter[j->dst_log](dst, j->dst_stride, src, n);
+  } else {
+    for (int64_t i = 0; i < n; i += BLOCK)
+      move_block(j, dst + i * j->dst_stride, src + i * src_stride, src_stride, n - i < BLOCK ? n - i : BLOCK);
+  }
+}
+
+static void fill_row(const job *j, char *dst, int64_t n) {
+  if (j->dst_stride == j->dst_size) {
+    j->kernels->fill(dst, j->pattern, n * j->dst_size, j->stream);
+    return;
+  }
+  for (int64_t i = 0; i < n; i += BLOCK)
+    j->kernels->scatter[j->dst_log](dst + i * j->dst_stride, j->dst_stride, j->pattern, n - i < BLOCK ? n - i : BLOCK);
+}
+
+static void do_rows(void *context, int64_t begin, int64_t end) {
+  const job *j = context;
+  wf__cursor at;
+  wf__walk_seek(&j->walk, begin / j->chunks, &at);
+  for (int64_t unit = begin, piece = begin % j->chunks; unit < end; unit++) {
+    int64_t first = piece * CHUNK, n = j->n - first < CHUNK ? j->n - first : CHUNK;
+    char *dst = at.at[0] + first * j->dst_stride;
+    if (j->pattern) fill_row(j, dst, n);
+    else move_row(j, dst, at.at[1] + first * j->src_stride, j->src_stride, n);
+    if (++piece < j->chunks) continue;
+    piece = 0;
+    wf__walk_next(&j->walk, &at);
+  }
+}
+
+static wf_status run_rows(job *j) {
+  j->chunks = (j->n + CHUNK - 1) / CHUNK;
+  int64_t unit = j->n < CHUNK ? j->n : CHUNK;
+  wf__parallel(j->walk.count * j->chunks, (WF__GRAIN + unit - 1) / unit, do_rows, j);
+  return WF_OK;
+}
+
+/* ---- tiles --------------------------------------------------------------------------------------------------------------- */
+
+/* rows x n elements of the destination, transposed straight into place. */
+static void do_tiles(void *context, int64_t begin, int64_t end) {
+  const job *j = context;
+  wf__cursor at;
+  wf__walk_seek(&j->walk, begin / j->chunks, &at);
+  for (int64_t unit = begin, piece = begin % j->chunks; unit < end; unit++) {
+    int64_t first = piece * TILE, rows = j->rows - first < TILE ? j->rows - first : TILE;
+    j->kernels->transpose[j->dst_log](at.at[0] + first * j->row_stride, j->row_stride, at.at[1] + first * j->src_size, j->src_stride, rows,
+                                      j->n, j->stream);
+    if (++piece < j->chunks) continue;
+    piece = 0;
+    wf__walk_next(&j->walk, &at);
+  }
+}
+
+/* The same where elements are cast or the destination has gaps: tiles go through a block, from which rows are moved. */
+static void do_tiles_by_block(void *context, int64_t begin, int64_t end) {
+  const job *j = context;
+  char block[TILE * TILE * 16] __attribute__((aligned(LINE)));
+  wf__cursor at;
+  wf__walk_seek(&j->walk, begin / j->chunks, &at);
+  for (int64_t unit = begin, piece = begin % j->chunks; unit < end; unit++) {
+    int64_t first = piece * TILE, rows = j->rows - first < TILE ? j->rows - first : TILE;
+    for (int64_t c = 0; c < j->n; c += TILE) {
+      int64_t cols = j->n - c < TILE ? j->n - c : TILE;
+      j->kernels->transpose[j->src_log](block, TILE * j->src_size, at.at[1] + first * j->src_size + c * j->src_stride, j->src_stride, rows,
+                                        cols, false);
+      for (int64_t r = 0; r < rows; r++)
+        move_row(j, at.at[0] + (first + r) * j->row_stride + c * j->dst_stride, block + r * TILE * j->src_size, j->src_size, cols);
+    }
+    if (++piece < j->chunks) continue;
+    piece = 0;
+    wf__walk_next(&j->walk, &at);
+  }
+}
+
+static wf_status run_tiles(job *j) {
+  j->chunks = (j->rows + TILE - 1) / TILE;
+  int64_t unit = j->n * (j->rows < TILE ? j->rows : TILE);
+  bool direct = !j->convert && j->dst_stride == j->dst_size;
+  wf__parallel(j->walk.count * j->chunks, (WF__GRAIN + unit - 1) / unit, direct ? do_tiles : do_tiles_by_block, j);
+  return WF_OK;
+}
+
+/* ---- which ---------------------------------------------------------------------------------------------------------------- */
+
+/* A dim other than the last along which the source is consecutive, -1 for none. */
+static int source_fastest(const wf_plan *plan, int64_t src_size) {
+  for (int d = plan->ndim - 2; d >= 0; d--)
+    if (plan->operand[1].stride[d] == src_size && plan->size[d] > 1) return d;
+  return -1;
+}
+
+static bool is_streamed(const wf_plan *plan, int64_t bytes) {
+  return (size_t)bytes > wf__cpu_cache_bytes() && (uintptr_t)plan->operand[0].data % LINE == 0;
+}
+
+/* Whether all but the last dim keep the destination on whole lines, so that rows may be stored past the cache. */
+static bool rows_on_lines(const wf_plan *plan) {
+  for (int d = 0; d < plan->ndim - 1; d++)
+    if (plan->operand[0].stride[d] % LINE) return false;
+  return true;
+}
+
+/* Short consecutive rows of the same bytes on both sides are one larger element: 4 x f32 is moved like one 16-byte number. */
+static void widen_elements(wf_plan *plan, int64_t *size) {
+  while (plan->ndim > 0) {
+    int d = plan->ndim - 1;
+    int64_t row = plan->size[d] * *size;
+    if (plan->operand[0].stride[d] != *size || plan->operand[1].stride[d] != *size) return;
+    if (plan->ndim == 1 || row > 16 || (row & (row - 1))) return;
+    plan->ndim--;
+    *size = row;
+  }
+}
+
+static void set_inner(job *j, const wf_plan *plan) {
+  int last = plan->ndim - 1;
+  j->n = last >= 0 ? plan->size[last] : 1;
+  j->dst_stride = last >= 0 ? plan->operand[0].stride[last] : j->dst_size;
+  j->src_stride = last >= 0 ? plan->operand[1].stride[last] : j->src_size;
+}
+
+static wf_status run_copy(const wf_plan *given, int64_t count) {
+  wf_plan plan = *given;
+  wf_dtype to = plan.operand[0].dtype, from = plan.operand[1].dtype;
+  job j = {.kernels = wf__kernels_now(), .dst_size = (int64_t)wf_dtype_size(to), .src_size = (int64_t)wf_dtype_size(from)};
+  if (from != to) {
+    j.convert = j.kernels->convert[from][to];
+  } else {
+    widen_elements(&plan, &j.dst_size);
+    j.src_size = j.dst_size;
+  }
+  j.dst_log = log_of(j.dst_size);
+  j.src_log = log_of(j.src_size);
+  set_inner(&j, &plan);
+  j.stream = is_streamed(&plan, count * (int64_t)wf_dtype_size(to)) && rows_on_lines(&plan);
+  int last = plan.ndim - 1, fastest = source_fastest(&plan, j.src_size);
+  if (j.n == 1 || j.src_stride == j.src_size || j.src_stride == 0 || fastest < 0) {
+    wf__walk_of(&j.walk, &plan, 2, last >= 0 ? 1u << last : 0);
+    return run_rows(&j);
+  }
+  j.rows = plan.size[fastest];
+  j.row_stride = plan.operand[0].stride[fastest];
+  wf__walk_of(&j.walk, &plan, 2, 1u << last | 1u << fastest);
+  return run_tiles(&j);
+}
+
+static wf_status run_fill(const wf_plan *plan, int64_t count) {
+  wf_dtype to = plan->operand[0].dtype;
+  char pattern[BLOCK * 8] __attribute__((aligned(LINE)));
+  int64_t size = (int64_t)wf_dtype_size(to);
+  wf__scalar_store(plan->scalar[0], to, pattern);
+  for (int64_t i = 1; i < BLOCK; i++) memcpy(pattern + i * size, pattern, (size_t)size);
+  job j = {.kernels = wf__kernels_now(), .dst_size = size, .dst_log = log_of(size), .pattern = pattern};
+  set_inner(&j, plan);
+  j.stream = is_streamed(plan, count * size) && rows_on_lines(plan);
+  wf__walk_of(&j.walk, plan, 1, plan->ndim ? 1u << (plan->ndim - 1) : 0);
+  return run_rows(&j);
+}
+
+wf_status wf__exec_copy(const wf_plan *plan) {
+  int64_t count = 1;
+  for (int d = 0; d < plan->ndim; d++) count *= plan->size[d];
+  if (count == 0) return WF_OK;
+  bool has_source = plan->operands > 1 && plan->operand[1].data;
+  return has_source ? run_copy(plan, count) : run_fill(plan, count);
+}

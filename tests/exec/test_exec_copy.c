@@ -1,0 +1,111 @@
+/* COPY plans of random shapes, dtypes and strides against a loop over indices. */
+#include "test.h"
+
+#include "../kernel/guarded.h"
+#include "exec/exec.h"
+#include "kernel/tables.h"
+
+/* A layout of `sizes` in which dims lie in a random order with random gaps; some sources repeat (stride 0). Returns bytes. */
+static int64_t random_layout(wf_operand *operand, const int64_t *sizes, int ndim, bool source, uint64_t *seed) {
+  int order[4] = {0, 1, 2, 3};
+  for (int i = ndim - 1; i > 0; i--) {
+    int j = (int)(random_next(seed) % (uint64_t)(i + 1)), t = order[i];
+    order[i] = order[j];
+    order[j] = t;
+  }
+  int64_t stride = (int64_t)wf_dtype_size(operand->dtype);
+  if (random_next(seed) % 8 == 0) stride *= 2;
+  for (int i = 0; i < ndim; i++) {
+    bool repeat = source && random_next(seed) % 10 == 0;
+    operand->stride[order[i]] = repeat ? 0 : stride;
+    if (!repeat) stride *= sizes[order[i]] + (random_next(seed) % 4 == 0);
+  }
+  return stride;
+}
+
+static char *element(const wf_plan *plan, int o, int64_t linear) {
+  char *p = plan->operand[o].data;
+  for (int d = plan->ndim - 1; d >= 0; d--) {
+    p += linear % plan->size[d] * plan->operand[o].stride[d];
+    linear /= plan->size[d];
+  }
+  return p;
+}
+
+static void check_random_copy(uint64_t *seed, int64_t most) {
+  wf_plan plan = {.family = WF_FAMILY_COPY, .operands = 2, .outputs = 1};
+  plan.ndim = (uint8_t)(random_next(seed) % 5);
+  int64_t count = 1;
+  for (int d = 0; d < plan.ndim; d++) count *= plan.size[d] = 1 + (int64_t)(random_next(seed) % (uint64_t)most);
+  plan.operand[0].dtype = (wf_dtype)(1 + random_next(seed) % 10);
+  plan.operand[1].dtype = random_next(seed) % 2 ? plan.operand[0].dtype : (wf_dtype)(1 + random_next(seed) % 10);
+  int64_t bytes[2];
+  guarded buffer[2];
+  for (int o = 0; o < 2; o++) {
+    bytes[o] = random_layout(&plan.operand[o], plan.size, plan.ndim, o == 1, seed);
+    buffer[o] = guarded_new((size_t)bytes[o], random_next(seed) % 4 * wf_dtype_size(plan.operand[o].dtype));
+    plan.operand[o].data = buffer[o].data;
+  }
+  random_fill(buffer[1].data, plan.operand[1].dtype, bytes[1] / (int64_t)wf_dtype_size(plan.operand[1].dtype), seed);
+  char *expected = malloc((size_t)bytes[0]);
+  memcpy(expected, buffer[0].data, (size_t)bytes[0]);
+  for (int64_t i = 0; i < count; i++)
+    wf__kernels_of(WF__ISA_REF)->convert[plan.operand[1].dtype][plan.operand[0].dtype](
+        expected + (element(&plan, 0, i) - buffer[0].data), element(&plan, 1, i), 1);
+  assert_ok(wf__exec(&plan));
+  assert_memory_equal(buffer[0].data, expected, (size_t)bytes[0]);
+  assert_true(guarded_intact(&buffer[0]) && guarded_intact(&buffer[1]));
+  free(expected);
+  for (int o = 0; o < 2; o++) guarded_free(&buffer[o]);
+}
+
+static void random_copies_equal_a_loop_over_indices(void **state) {
+  (void)state;
+  uint64_t seed = 2024;
+  for (int i = 0; i < 3000; i++) check_random_copy(&seed, 9);
+  for (int i = 0; i < 60; i++) check_random_copy(&seed, 40);
+}
+
+static void a_large_copy_is_the_same_on_any_number_of_threads(void **state) {
+  (void)state;
+  enum { ROWS = 517, COLS = 803 };
+  static float src[ROWS * COLS], dst[ROWS * COLS];
+  for (int i = 0; i < ROWS * COLS; i++) src[i] = (float)i;
+  for (int threads = 1; threads <= 5; threads += 2) {
+    assert_ok(wf_set_num_threads(threads));
+    memset(dst, 0, sizeof dst);
+    wf_plan plan = {.family = WF_FAMILY_COPY, .operands = 2, .outputs = 1, .ndim = 2, .size = {COLS, ROWS}};
+    plan.operand[0] = (wf_operand){dst, WF_F32, {ROWS * 4, 4}};
+    plan.operand[1] = (wf_operand){src, WF_F32, {4, COLS * 4}};
+    assert_ok(wf__exec(&plan));
+    for (int r = 0; r < ROWS; r++)
+      for (int c = 0; c < COLS; c++) assert_true(dst[c * ROWS + r] == (float)(r * COLS + c));
+  }
+}
+
+static void a_plan_without_a_source_fills(void **state) {
+  (void)state;
+  int16_t data[6] = {1, 2, 3, 4, 5, 6};
+  wf_plan plan = {.family = WF_FAMILY_COPY, .operands = 1, .outputs = 1, .ndim = 2, .size = {2, 2}, .scalar = {wf_float(-7.9)}};
+  plan.operand[0] = (wf_operand){data, WF_I16, {6, 4}};
+  assert_ok(wf__exec(&plan));
+  const int16_t expected[6] = {-7, 2, -7, -7, 5, -7};
+  assert_memory_equal(data, expected, sizeof data);
+}
+
+static void nothing_is_touched_when_a_size_is_zero(void **state) {
+  (void)state;
+  float one = 1;
+  wf_plan plan = {.family = WF_FAMILY_COPY, .operands = 1, .outputs = 1, .ndim = 2, .size = {0, 5}, .scalar = {wf_int(3)}};
+  plan.operand[0] = (wf_operand){&one, WF_F32, {4, 4}};
+  assert_ok(wf__exec(&plan));
+  assert_true(one == 1);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(random_copies_equal_a_loop_over_indices),
+    cmocka_unit_test(a_large_copy_is_the_same_on_any_number_of_threads),
+    cmocka_unit_test(a_plan_without_a_source_fills),
+    cmocka_unit_test(nothing_is_touched_when_a_size_is_zero),
+};
+WF_TEST_MAIN("exec/copy", tests)

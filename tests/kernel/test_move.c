@@ -1,0 +1,103 @@
+/* Gathers, scatters, transposes, streaming copies and fills of every instruction set against index arithmetic. */
+#include "test.h"
+
+#include "guarded.h"
+#include "kernel/tables.h"
+
+static void bytes_fill(char *p, size_t n, uint64_t *seed) {
+  for (size_t i = 0; i < n; i++) p[i] = (char)random_next(seed);
+}
+
+static void gather_and_scatter_move_exactly_the_elements_asked_for(void **state) {
+  (void)state;
+  uint64_t seed = 7;
+  for (int isa = WF__ISA_REF; isa <= (int)best_isa(); isa++)
+    for (int k = 0; k < WF__ELEMENT_SIZES; k++)
+      for (int64_t n = 0; n < 70; n += 3)
+        for (int64_t step = 0; step < 5; step++) {
+          size_t size = (size_t)1 << k;
+          int64_t stride = step * (int64_t)size;
+          size_t span = n ? (size_t)((n - 1) * stride) + size : 0;
+          guarded spread = guarded_new(span, size), packed = guarded_new((size_t)n * size, 3 * size);
+          bytes_fill(spread.data, span, &seed);
+          wf__kernels_of((wf__isa)isa)->gather[k](packed.data, spread.data, stride, n);
+          for (int64_t i = 0; i < n; i++) assert_memory_equal(packed.data + i * (int64_t)size, spread.data + i * stride, size);
+          assert_true(guarded_intact(&packed));
+          if (step > 0) {
+            char *before = malloc(span + 1);
+            bytes_fill(packed.data, (size_t)n * size, &seed);
+            memcpy(before, spread.data, span);
+            wf__kernels_of((wf__isa)isa)->scatter[k](spread.data, stride, packed.data, n);
+            for (size_t b = 0; b < span; b++) {
+              size_t i = b / (size_t)stride, within = b % (size_t)stride;
+              assert_int_equal(spread.data[b], within < size ? packed.data[i * size + within] : before[b]);
+            }
+            free(before);
+          }
+          assert_true(guarded_intact(&spread));
+          guarded_free(&spread);
+          guarded_free(&packed);
+        }
+}
+
+static void check_transpose(int isa, int k, int64_t rows, int64_t cols, int64_t gap, bool stream, uint64_t *seed) {
+  int64_t size = (int64_t)1 << k;
+  int64_t dst_stride = cols * size + gap * size, src_stride = rows * size + gap * size;
+  if (stream) dst_stride = (dst_stride + 63) / 64 * 64;
+  guarded dst = guarded_new((size_t)(rows * dst_stride), stream ? 0 : (size_t)size);
+  guarded src = guarded_new((size_t)(cols * src_stride), (size_t)(gap * size));
+  bytes_fill(src.data, src.bytes, seed);
+  char *before = malloc(dst.bytes + 1);
+  memcpy(before, dst.data, dst.bytes);
+  wf__kernels_of((wf__isa)isa)->transpose[k](dst.data, dst_stride, src.data, src_stride, rows, cols, stream);
+  for (int64_t r = 0; r < rows; r++) {
+    for (int64_t c = 0; c < cols; c++)
+      if (memcmp(dst.data + r * dst_stride + c * size, src.data + c * src_stride + r * size, (size_t)size))
+        fail_msg("%s, %d bytes, %d x %d: wrong at %d, %d", wf__cpu_isa_name((wf__isa)isa), (int)size, (int)rows, (int)cols, (int)r, (int)c);
+    int64_t used = cols * size;
+    assert_memory_equal(dst.data + r * dst_stride + used, before + r * dst_stride + used, (size_t)(dst_stride - used));
+  }
+  assert_true(guarded_intact(&dst));
+  free(before);
+  guarded_free(&dst);
+  guarded_free(&src);
+}
+
+static void transposes_agree_with_index_arithmetic_at_every_size(void **state) {
+  (void)state;
+  uint64_t seed = 99;
+  const int64_t edges[] = {1, 2, 3, 4, 7, 8, 9, 15, 16, 17, 31, 32, 33, 48, 63, 64, 65, 100};
+  for (int isa = WF__ISA_REF; isa <= (int)best_isa(); isa++)
+    for (int k = 0; k < WF__ELEMENT_SIZES; k++)
+      for (int r = 0; r < 18; r++)
+        for (int c = 0; c < 18; c++) check_transpose(isa, k, edges[r], edges[c], (r + c) % 3, (r + c) % 2, &seed);
+}
+
+static void streaming_copies_and_fills_stay_inside_their_bytes(void **state) {
+  (void)state;
+  uint64_t seed = 5;
+  char pattern[64] __attribute__((aligned(64)));
+  for (int isa = WF__ISA_REF; isa <= (int)best_isa(); isa++)
+    for (int64_t n = 0; n < 700; n += 13)
+      for (size_t offset = 0; offset < 64; offset += 7) {
+        const wf__kernels *k = wf__kernels_of((wf__isa)isa);
+        guarded dst = guarded_new((size_t)n, offset), src = guarded_new((size_t)n, (offset * 3) % 64);
+        bytes_fill(src.data, (size_t)n, &seed);
+        k->stream(dst.data, src.data, n);
+        assert_memory_equal(dst.data, src.data, (size_t)n);
+        assert_true(guarded_intact(&dst));
+        bytes_fill(pattern, 64, &seed);
+        k->fill(dst.data, pattern, n, n % 2);
+        for (int64_t i = 0; i < n; i++) assert_int_equal(dst.data[i], pattern[i % 64]);
+        assert_true(guarded_intact(&dst));
+        guarded_free(&dst);
+        guarded_free(&src);
+      }
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(gather_and_scatter_move_exactly_the_elements_asked_for),
+    cmocka_unit_test(transposes_agree_with_index_arithmetic_at_every_size),
+    cmocka_unit_test(streaming_copies_and_fills_stay_inside_their_bytes),
+};
+WF_TEST_MAIN("kernel/move", tests)
