@@ -6,7 +6,7 @@
 
 WF_EXTERN_C_BEGIN
 
-/** Reads "cpu", "sim", "sim:1", "cuda:0". Errors: WF_RUNTIME for another text. Doesn't open the device. */
+/** Reads "cpu", "sim", "sim:1", "cuda:0"; index 0 where none is given. Errors: WF_RUNTIME for another text. Doesn't open the device. */
 WF_API wf_status wf_device_parse(const char *text, wf_device *device);
 /** "cpu", "sim:0". Writes at most `size` bytes with the end, returns `buffer`. */
 WF_API char *wf_device_name(wf_device device, char *buffer, size_t size);
@@ -18,13 +18,19 @@ WF_API wf_status wf_device_open(wf_device device);
 WF_API wf_status wf_device_sync(wf_device device);
 /** Bytes of device memory in all; 0 for cpu. */
 WF_API size_t wf_device_total_memory(wf_device device);
+/** Whether times measured on devices of this type are a model's, not a machine's; whoever prints them says so. true for sim. */
+WF_API bool wf_device_is_emulated(wf_device device);
+/** What the device is and how it is set, in a line: "emulated: 16 GiB, link pcie3x16 (12 GB/s, 8 us)". Opens the device. Writes at
+ *  most `size` bytes with the end, returns `buffer`; "" on error. */
+WF_API char *wf_device_describe(wf_device device, char *buffer, size_t size);
 
 typedef struct wf_stream wf_stream;
 typedef struct wf_event wf_event;
 
 /** A new stream of the device; yours, free it with wf_stream_free. NULL on error. priority: 0 normal, -1 high. */
 WF_API wf_stream *wf_stream_new(wf_device device, int priority);
-/** Waits for the stream's work and frees it. NULL is accepted; the default stream isn't freed. */
+/** Waits for the stream's work and frees it; it may be current on this thread, but on no other. NULL is accepted; the default stream
+ *  isn't freed. Sync. */
 WF_API void wf_stream_free(wf_stream *stream);
 /** The stream on which this thread enqueues work for the device. Borrowed. The default stream until set. NULL on error. */
 WF_API wf_stream *wf_stream_current(wf_device device);
@@ -49,7 +55,8 @@ WF_API wf_status wf_event_record(wf_event *event, wf_stream *stream);
 WF_API bool wf_event_query(wf_event *event);
 /** Waits for the last record; returns at once if never recorded. Sync. */
 WF_API wf_status wf_event_sync(wf_event *event);
-/** Milliseconds between two recorded events that are done. Errors: WF_RUNTIME when not recorded, not done or without timing. */
+/** Milliseconds between two recorded events that are done. Errors: WF_VALUE when made without timing or never recorded, WF_RUNTIME
+ *  when not done or of two kinds of device. */
 WF_API wf_status wf_event_elapsed_ms(wf_event *start, wf_event *end, double *ms);
 
 WF_EXTERN_C_END

@@ -32,17 +32,21 @@ typedef struct wf_backend {
   const char *name;   /* "cpu", "sim" */
   bool host_access;   /* WF_MEM_DEVICE addresses can be dereferenced by the host */
   bool asynchronous;  /* launch returns before the work is done */
+  bool emulated;      /* times measured on it are a model's, not a machine's: reports label them */
 
   int (*count)(void);
   wf_status (*open)(int index, void **dev);
   void (*close)(void *dev);
   size_t (*total_memory)(void *dev);
+  /* What the device is, for reports: "emulated: 16 GiB, link pcie3x16". Writes at most `size` bytes. Optional. */
+  void (*describe)(void *dev, char *buffer, size_t size);
 
   /* Raw segments; the caching allocator sits above. get: WF_NO_MEMORY when there is none, without an error record. */
   wf_status (*segment_get)(void *dev, wf_mem_kind kind, size_t bytes, void **address);
   void (*segment_give)(void *dev, wf_mem_kind kind, void *address, size_t bytes);
 
-  wf_status (*stream_new)(void *dev, int priority, void **stream);
+  /* id: the number by which trace events name the stream, 0 for the default stream, which is made first. */
+  wf_status (*stream_new)(void *dev, int priority, uint32_t id, void **stream);
   void (*stream_free)(void *dev, void *stream);
   wf_status (*stream_sync)(void *dev, void *stream);   /* reports an earlier asynchronous fault */
   bool (*stream_query)(void *dev, void *stream);

@@ -1,0 +1,99 @@
+/* Memory of a device through its pool: where it comes from, who is said to hold it, what statistics say. The host is the device
+ * here; what depends on streams is in cts/. */
+#include "test.h"
+
+#include <weft/memory.h>
+#include "base/host.h"
+#include "device/device.h"
+
+static wf__memory memory_of(size_t bytes) {
+  wf__device *cpu = wf__device_get(wf_cpu());
+  wf__memory m;
+  assert_ok(wf__memory_new(cpu, false, bytes, wf__stream_now(cpu), &m));
+  return m;
+}
+
+static void gives_aligned_memory_and_counts_it(void **state) {
+  wf_allocator_stats before, during, after;
+  assert_ok(wf_memory_stats(wf_cpu(), false, &before));
+  wf__memory m = memory_of(1000);
+  assert_int_equal((uintptr_t)m.address % 128, 0);
+  memset(m.address, 7, 1000);
+  assert_ok(wf_memory_stats(wf_cpu(), false, &during));
+  assert_int_equal(during.allocated_bytes[0].current - before.allocated_bytes[0].current, 1024); /* rounded to 512 */
+  assert_int_equal(during.requested_bytes[0].current - before.requested_bytes[0].current, 1000);
+  wf__memory_free(&m);
+  assert_null(m.address);
+  assert_ok(wf_memory_stats(wf_cpu(), false, &after));
+  assert_int_equal(after.allocated_bytes[0].current, before.allocated_bytes[0].current);
+}
+
+static void gives_nothing_for_no_bytes(void **state) {
+  wf__memory m = memory_of(0);
+  assert_null(m.address);
+  assert_null(m.block);
+  wf__memory_free(&m);
+}
+
+static void reuses_freed_memory_at_once(void **state) {
+  wf__memory a = memory_of(4096);
+  void *address = a.address;
+  wf__memory_free(&a);
+  wf__memory b = memory_of(4096);
+  assert_ptr_equal(b.address, address);
+  wf__memory_free(&b);
+}
+
+static void find_owner(const wf_block_view *view, void *context) {
+  if (view->state == WF_BLOCK_ALLOCATED && view->owner && !strcmp(view->owner, "conv2d")) *(size_t *)context += view->size;
+}
+
+static void remembers_who_holds_a_block(void **state) {
+  wf__memory m = memory_of(5000);
+  wf__memory_set_owner(&m, "conv2d");
+  size_t bytes = 0;
+  assert_ok(wf_memory_walk(wf_cpu(), false, find_owner, &bytes));
+  assert_int_equal(bytes, 5120);
+  wf__memory_free(&m);
+}
+
+static void says_what_pytorch_says_when_the_host_is_out_of_memory(void **state) {
+  wf__device *cpu = wf__device_get(wf_cpu());
+  wf__memory m;
+  size_t bytes = (size_t)1 << 52;
+  assert_int_equal(wf__memory_new(cpu, false, bytes, wf__stream_now(cpu), &m), WF_NO_MEMORY);
+  assert_null(m.address);
+  assert_error(WF_NO_MEMORY, "DefaultCPUAllocator: can't allocate memory: you tried to allocate 4503599627370496 bytes. "
+                             "Error code 12 (Cannot allocate memory)");
+  m = memory_of(64);
+  wf__memory_free(&m);
+}
+
+static void survives_every_failed_allocation(void **state) {
+  wf__device *cpu = wf__device_get(wf_cpu());
+  for (int64_t k = 1; k < 20; k++) {
+    assert_ok(wf_memory_empty_cache(wf_cpu()));
+    wf__fault_at(k);
+    wf__memory m;
+    wf_status status = wf__memory_new(cpu, false, (size_t)3 << 20, wf__stream_now(cpu), &m);
+    bool hit = wf__fault_count() >= k;
+    wf__fault_at(0);
+    if (status == WF_OK) wf__memory_free(&m);
+    else assert_int_equal(wf_error_take().status, WF_NO_MEMORY);
+    wf__memory again = memory_of((size_t)3 << 20);
+    wf__memory_free(&again);
+    if (!hit) return;
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(gives_aligned_memory_and_counts_it),
+      cmocka_unit_test(gives_nothing_for_no_bytes),
+      cmocka_unit_test(reuses_freed_memory_at_once),
+      cmocka_unit_test(remembers_who_holds_a_block),
+      cmocka_unit_test(says_what_pytorch_says_when_the_host_is_out_of_memory),
+      cmocka_unit_test(survives_every_failed_allocation),
+  };
+  return cmocka_run_group_tests_name("device/memory", tests, NULL, NULL);
+}
