@@ -37,6 +37,7 @@ WF_API uint64_t wf_register_hook(wf_tensor *t, wf_grad_hook hook, void *context)
 /** Takes the hook of that number (wf_register_hook) away. 0 is accepted. */
 WF_API void wf_remove_hook(wf_tensor *t, uint64_t number);
 
+/** How backward runs. */
 typedef struct wf_backward_options {
   bool retain_graph; /* false; create_graph implies it */
   bool create_graph; /* false */

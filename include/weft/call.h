@@ -6,6 +6,7 @@
 
 WF_EXTERN_C_BEGIN
 
+/** What an argument or a result is. */
 typedef enum wf_value_kind {
   WF_VALUE_NONE = 0, WF_VALUE_TENSOR, WF_VALUE_TENSORS, WF_VALUE_SCALAR, WF_VALUE_DIMS, WF_VALUE_DTYPE, WF_VALUE_FORMAT,
   WF_VALUE_STRING, WF_VALUE_DOUBLES

@@ -29,6 +29,7 @@ typedef enum wf_dtype {
   WF_DTYPE_COUNT
 } wf_dtype;
 
+/** What the elements of a dtype are: the category by which promotion goes first. */
 typedef enum wf_dtype_kind { WF_KIND_NONE = 0, WF_KIND_BOOL = 1, WF_KIND_UINT = 2, WF_KIND_INT = 3, WF_KIND_FLOAT = 4 } wf_dtype_kind;
 
 /** Bytes of one element; 0 for WF_DTYPE_NONE. */

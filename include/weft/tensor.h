@@ -93,6 +93,7 @@ WF_API bool wf_is_pinned(const wf_tensor *t);
 
 /* ---- host access -------------------------------------------------------------------------------------------------- */
 
+/** What the host does with mapped data. */
 typedef enum wf_access { WF_READ = 1, WF_WRITE = 2, WF_READ_WRITE = 3 } wf_access;
 /** Pointer to the tensor's first element for the host to read or write by its strides. Waits for work that still uses the
  *  storage; fails for memory that the host can't touch (WF_RUNTIME; copy to cpu first). Writing counts as a change in place:

@@ -8,6 +8,7 @@
 
 WF_EXTERN_C_BEGIN
 
+/** What an event is. Numbers are ABI: append only. */
 typedef enum wf_event_kind {
   WF_EVENT_NONE = 0,
   WF_EVENT_COPY,    /* same dtype, new layout or place, within one device */

@@ -1,9 +1,10 @@
-"""Public headers: each declaration that users call is documented where it stands."""
+"""Public headers: each function and type is documented where it stands."""
 import re
 
 TITLE = "each public declaration has its comment"
 
 DECLARATION = re.compile(r"^WF_API\b[^;{]*?\b(wf_\w+)\s*\(")
+TYPE = re.compile(r"^typedef (?:struct|enum) (wf_\w+) \{")
 GUARD = re.compile(r"#ifndef (\w+)\n#define (\w+)\n")
 
 
@@ -11,7 +12,9 @@ def check(tree):
     for path in tree.paths(r"^include/weft/.*\.h$"):
         lines = tree.lines(path)
         for index, line in enumerate(lines):
-            match = DECLARATION.match(" ".join(lines[index : index + 3])) if line.startswith("WF_API") else None
+            match = TYPE.match(line)
+            if line.startswith("WF_API"):
+                match = DECLARATION.match(" ".join(lines[index : index + 3]))
             if match and not lines[index - 1].rstrip().endswith("*/"):
                 yield path, index + 1, f"{match.group(1)} has no comment"
             elif match and not comment_is_documentation(lines, index - 1):
@@ -40,6 +43,11 @@ BROKEN = [
         "a comment that isn't documentation",
         {"include/weft/tensor.h": _before_end("\n/* Bare. */\nWF_API int wf_bare(void);")},
         "the comment of wf_bare",
+    ),
+    (
+        "a type without a comment",
+        {"include/weft/tensor.h": _before_end("\ntypedef struct wf_bare {\n  int a;\n} wf_bare;")},
+        "wf_bare has no comment",
     ),
     ("a wrong include guard", {"include/weft/tensor.h": lambda t: t.replace("WEFT_TENSOR_H", "TENSOR_H")}, "the include guard"),
 ]

@@ -55,6 +55,7 @@ WF_API void wf_allocator_empty_cache(wf_allocator *allocator);
 /** At most `fraction` (0 to 1) of total_bytes may be reserved. */
 WF_API wf_status wf_allocator_set_fraction(wf_allocator *allocator, double fraction);
 
+/** One figure: now, at most so far, and the sums of all increases and decreases. */
 typedef struct wf_stat {
   int64_t current, peak, allocated, freed;
 } wf_stat;
@@ -72,6 +73,7 @@ WF_API void wf_allocator_reset_peak(wf_allocator *allocator);
 /** What only grows (allocated, freed, retries, …) starts again from 0. */
 WF_API void wf_allocator_reset_accumulated(wf_allocator *allocator);
 
+/** In use; freed, but other streams still use it; free. */
 typedef enum wf_block_state { WF_BLOCK_ALLOCATED, WF_BLOCK_PENDING, WF_BLOCK_FREE } wf_block_state;
 /** One block as wf_allocator_walk shows it. */
 typedef struct wf_block_view {

@@ -7,11 +7,13 @@
 
 WF_EXTERN_C_BEGIN
 
+/** Whose memory a segment is. */
 typedef enum wf_mem_kind {
   WF_MEM_DEVICE = 0, /* memory of the device: addresses that only the backend understands unless host_access */
   WF_MEM_PINNED = 1  /* host memory that the device copies from and to asynchronously */
 } wf_mem_kind;
 
+/** Which way a transfer goes. */
 typedef enum wf_direction { WF_HOST_TO_DEVICE = 0, WF_DEVICE_TO_HOST = 1, WF_DEVICE_TO_DEVICE = 2 } wf_direction;
 
 /** A move of `bytes` consecutive bytes between address spaces. Anything strided is a COPY plan on the device or is packed first. */

@@ -55,6 +55,7 @@ typedef struct wf_conv_param {
   int64_t divisor;         /* avg_pool2d's divisor_override, 0 none */
 } wf_conv_param;
 
+/** One piece of work on data. It owns nothing. */
 typedef struct wf_plan {
   uint16_t family;         /* wf_family */
   uint16_t op;             /* number of the operation within the family (kernel/kernel.h) */
