@@ -33,11 +33,13 @@ WF_API const char *wf_event_kind_name(wf_event_kind kind);
 typedef struct wf_trace_event {
   wf_event_kind kind;
   bool implicit;           /* a copy that nobody asked for */
+  bool pinned;             /* ALLOC and FREE: of the pinned host memory that serves the device */
   wf_device device;
   uint32_t stream;         /* id; 0 the default stream or none */
   uint32_t thread;         /* small number of the host thread that caused or ran it */
   const char *op;          /* innermost operator, zone name, or what was waited for */
   const char *module;      /* module path, "" none */
+  const char *zone;        /* innermost zone open on the thread that caused it: its stage; of a ZONE the one around it; "" none */
   const void *site;        /* outermost public call's return address, NULL unknown */
   int64_t bytes_read, bytes_written;
   int64_t start_ns, end_ns;
@@ -54,12 +56,12 @@ WF_API void wf_trace_stop(void);
 /** Monotonic clock of all events, ns. */
 WF_API int64_t wf_clock_ns(void);
 
-/** One line of the ledger: all events with the same site, operator, kind, device and asked/implicit. */
+/** One line of the ledger: all events with the same site, operator, kind, device, module, zone and asked/implicit. */
 typedef struct wf_ledger_row {
   wf_event_kind kind;
   bool implicit;
   wf_device device;
-  const char *op, *module;
+  const char *op, *module, *zone;
   const void *site;
   int64_t count, bytes_read, bytes_written, ns;
 } wf_ledger_row;
@@ -85,8 +87,10 @@ WF_API const char *wf_trace_thread_name(uint32_t thread);
 /** "file.c:123" of a site when debug information is there, else "libname+0x1234". Writes at most `size` bytes. Slow: reports only. */
 WF_API char *wf_site_name(const void *site, char *buffer, size_t size);
 
-/** A named stretch of this thread: stages and modules. End in reverse order. `name` is copied; NULL counts as "". A zone gives its event when it
- *  ends, if recording began before it did; beyond 64 open zones on a thread the inner ones give none. */
+/** A named stretch of this thread. What the thread starts until it ends carries its name as its stage, on whatever device it runs:
+ *  a training loop opens "load", "copy", "forward", "backward" and "optimizer". End in reverse order. `name` is copied; NULL counts
+ *  as "". A zone gives its event when it ends, if recording began before it did; beyond 64 open zones on a thread, or 255 names in
+ *  the process, further ones are part of the zone around them. */
 WF_API void wf_zone_begin(const char *name);
 /** Ends the innermost zone of this thread. */
 WF_API void wf_zone_end(void);

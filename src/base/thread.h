@@ -23,6 +23,7 @@ typedef struct wf__thread {
   uint32_t module;           /* trace/: id of the module path */
   uint32_t number;           /* small number of the thread, 0 until asked for */
   uint16_t zones;            /* trace/: depth of open zones, counted while off too so that begin and end stay paired */
+  uint8_t zone;              /* trace/: id of the innermost zone */
   uint16_t modules_lost;     /* trace/: pushed module names that got no id; their pops change nothing */
   wf__frame *frame;          /* innermost public call */
   struct wf__record *record; /* error record, made at the first failure */

@@ -10,6 +10,7 @@ static void stamp(wf_tag *tag, wf_event_kind kind) {
   if (frame && !tag->op) tag->op = frame->op;
   if (frame && !tag->site) tag->site = frame->site;
   if (!tag->module) tag->module = wf__self.module;
+  tag->zone = wf__self.zone; /* of the moment: a node's tag may come from another stage */
 }
 
 /* Runs the plan with scratch memory as the operand behind its own. The memory goes back at once: the next user is on this stream. */

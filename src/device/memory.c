@@ -197,11 +197,13 @@ static void trace_memory(const wf__memory *memory, wf_event_kind kind, wf_device
   wf_tag tag = wf__trace_tag(kind, 0, (int64_t)bytes);
   int64_t now = wf_clock_ns();
   wf_trace_event event = {.kind = kind,
+                          .pinned = memory->pool == memory->device->pinned,
                           .device = id,
                           .stream = stream,
                           .thread = wf__thread_number(),
                           .op = tag.op,
                           .module = wf__trace_module_name(tag.module),
+                          .zone = wf__trace_zone_name(tag.zone),
                           .site = tag.site,
                           .bytes_written = (int64_t)bytes,
                           .start_ns = now,

@@ -18,7 +18,7 @@ static int64_t count_rows(void) {
 
 static void copy_row(wf_ledger_row *to, const wf_ledger_row *from) {
   *to = (wf_ledger_row){.kind = from->kind, .implicit = from->implicit, .device = from->device, .op = from->op,
-                        .module = from->module, .site = from->site, .count = SUM(from->count),
+                        .module = from->module, .zone = from->zone, .site = from->site, .count = SUM(from->count),
                         .bytes_read = SUM(from->bytes_read), .bytes_written = SUM(from->bytes_written), .ns = SUM(from->ns)};
 }
 
@@ -46,7 +46,8 @@ static int compare_key(const void *a, const void *b) {
   if (x->device.type != y->device.type) return x->device.type < y->device.type ? -1 : 1;
   if (x->device.index != y->device.index) return x->device.index < y->device.index ? -1 : 1;
   int d = strcmp(x->op, y->op);
-  return d ? d : strcmp(x->module, y->module);
+  if (!d) d = strcmp(x->module, y->module);
+  return d ? d : strcmp(x->zone, y->zone);
 }
 
 static int compare_time(const void *a, const void *b) {

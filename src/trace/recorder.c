@@ -126,22 +126,24 @@ wf__recorder *wf__recorder_now(void) {
 /* ---- the ledger ------------------------------------------------------------------------------------------------- */
 
 /* Texts are compared as pointers here; rows of equal texts at two places meet when the ledger is read. */
-static bool same_key(const wf_ledger_row *row, const wf_trace_event *e) {
-  return row->site == e->site && row->op == e->op && row->module == e->module && row->kind == e->kind &&
+static bool same_key(const wf_ledger_row *row, const wf_ledger_row *e) {
+  return row->site == e->site && row->op == e->op && row->module == e->module && row->zone == e->zone && row->kind == e->kind &&
          row->implicit == e->implicit && row->device.type == e->device.type && row->device.index == e->device.index;
 }
 
-static uint32_t key_hash(const void *site, const char *op, const char *module, wf_event_kind kind, bool implicit, wf_device device) {
-  uint64_t h = (uintptr_t)site;
-  h = (h ^ (uintptr_t)op) * 0x9e3779b97f4a7c15u;
-  h = (h ^ (h >> 29) ^ (uintptr_t)module) * 0xbf58476d1ce4e5b9u;
-  h ^= ((uint64_t)kind << 40) ^ ((uint64_t)implicit << 48) ^ ((uint64_t)device.type << 52) ^ ((uint64_t)(unsigned)device.index << 56);
+static uint32_t key_hash(const wf_ledger_row *key) {
+  uint64_t h = (uintptr_t)key->site;
+  h = (h ^ (uintptr_t)key->op) * 0x9e3779b97f4a7c15u;
+  h = (h ^ (h >> 29) ^ (uintptr_t)key->module) * 0xbf58476d1ce4e5b9u;
+  h = (h ^ (h >> 31) ^ (uintptr_t)key->zone) * 0x9e3779b97f4a7c15u;
+  h ^= ((uint64_t)key->kind << 40) ^ ((uint64_t)key->implicit << 48) ^ ((uint64_t)key->device.type << 52) ^
+       ((uint64_t)(unsigned)key->device.index << 56);
   h = (h ^ (h >> 32)) * 0x94d049bb133111ebu;
   return (uint32_t)(h >> 32);
 }
 
 static void put_slot(wf_ledger_row **slots, uint32_t count, wf_ledger_row *row) {
-  uint32_t i = key_hash(row->site, row->op, row->module, row->kind, row->implicit, row->device) & (count - 1);
+  uint32_t i = key_hash(row) & (count - 1);
   while (slots[i]) i = (i + 1) & (count - 1);
   slots[i] = row;
 }
@@ -160,7 +162,7 @@ static bool grow_slots(wf__recorder *r) {
   return true;
 }
 
-static wf_ledger_row *new_row(wf__recorder *r, const wf_trace_event *e) {
+static wf_ledger_row *new_row(wf__recorder *r, const wf_ledger_row *key) {
   if (r->row_count >= ROWS_MAX || !grow_slots(r)) return NULL;
   wf__row_chunk *c = r->last_rows;
   if (!c || c->used == WF__ROWS_PER_CHUNK) {
@@ -170,7 +172,7 @@ static wf_ledger_row *new_row(wf__recorder *r, const wf_trace_event *e) {
     r->last_rows = c = fresh;
   }
   wf_ledger_row *row = &c->row[c->used];
-  *row = (wf_ledger_row){.kind = e->kind, .implicit = e->implicit, .device = e->device, .op = e->op, .module = e->module, .site = e->site};
+  *row = *key;
   put_slot(r->slots, r->slot_count, row);
   r->row_count++;
   __atomic_store_n(&c->used, c->used + 1, __ATOMIC_RELEASE);
@@ -178,12 +180,13 @@ static wf_ledger_row *new_row(wf__recorder *r, const wf_trace_event *e) {
 }
 
 static wf_ledger_row *row_of(wf__recorder *r, const wf_trace_event *e) {
+  wf_ledger_row key = {.kind = e->kind, .implicit = e->implicit, .device = e->device, .op = e->op, .module = e->module, .zone = e->zone, .site = e->site};
   if (r->slot_count) {
-    uint32_t i = key_hash(e->site, e->op, e->module, e->kind, e->implicit, e->device) & (r->slot_count - 1);
+    uint32_t i = key_hash(&key) & (r->slot_count - 1);
     for (; r->slots[i]; i = (i + 1) & (r->slot_count - 1))
-      if (same_key(r->slots[i], e)) return r->slots[i];
+      if (same_key(r->slots[i], &key)) return r->slots[i];
   }
-  return new_row(r, e);
+  return new_row(r, &key);
 }
 
 static void count_elsewhere(const wf_trace_event *e) {
@@ -237,6 +240,7 @@ void wf__trace_emit(const wf_trace_event *event) {
   wf_trace_event e = *event;
   if (!e.op) e.op = "";
   if (!e.module) e.module = "";
+  if (!e.zone) e.zone = "";
   bool copy = e.implicit && (e.kind == WF_EVENT_COPY || e.kind == WF_EVENT_CAST) && e.bytes_written > 0;
   wf__recorder *r = wf__recorder_now();
   if (WF__UNLIKELY(!r)) {
@@ -267,7 +271,7 @@ wf_status wf_trace_start(wf_trace_level level) {
       other[k][i].kind = (wf_event_kind)k;
       other[k][i].implicit = i;
       other[k][i].op = "(other)";
-      other[k][i].module = "";
+      other[k][i].module = other[k][i].zone = "";
     }
   __atomic_store_n(&lost, 0, __ATOMIC_RELAXED);
   __atomic_store_n(&lost_copies, 0, __ATOMIC_RELAXED);

@@ -9,8 +9,8 @@
 
 #include "trace/trace.h"
 
-#define WF__ROWS_PER_CHUNK 448    /* 32 KiB */
-#define WF__EVENTS_PER_CHUNK 1300 /* 128 KiB */
+#define WF__ROWS_PER_CHUNK 400    /* 32 KiB */
+#define WF__EVENTS_PER_CHUNK 1250 /* 128 KiB */
 #define WF__ZONES_MAX 64
 
 typedef struct wf__row_chunk {
@@ -27,6 +27,7 @@ typedef struct wf__event_chunk {
 
 typedef struct wf__zone {
   const char *name;    /* interned */
+  uint8_t id;
   int64_t start_ns;
   uint64_t generation; /* of the recording in which it began; 0 none */
 } wf__zone;

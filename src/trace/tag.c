@@ -20,6 +20,7 @@ wf_tag wf__trace_tag(wf_event_kind kind, int64_t bytes_read, int64_t bytes_writt
   return (wf_tag){.site = f ? f->site : NULL,
                   .op = f ? f->op : "",
                   .module = wf__self.module,
+                  .zone = wf__self.zone,
                   .kind = (uint16_t)kind,
                   .bytes_read = bytes_read,
                   .bytes_written = bytes_written};
@@ -33,6 +34,7 @@ void wf__trace_ran(const wf_tag *tag, wf_device device, uint32_t stream, int64_t
                                    .stream = stream,
                                    .op = tag->op,
                                    .module = wf__trace_module_name(tag->module),
+                                   .zone = wf__trace_zone_name(tag->zone),
                                    .site = tag->site,
                                    .bytes_read = tag->bytes_read,
                                    .bytes_written = tag->bytes_written,

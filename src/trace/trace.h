@@ -19,6 +19,8 @@ void wf__trace_ran(const wf_tag *tag, wf_device device, uint32_t stream, int64_t
 void wf__trace_wait(const char *what, wf_device device, int64_t start_ns);
 /* The module path of an id, "" for 0. */
 const char *wf__trace_module_name(uint32_t module);
+/* The name of a zone's id, "" for 0. */
+const char *wf__trace_zone_name(uint32_t zone);
 /* A static copy of the string; equal strings give the same pointer. NULL when memory is out. */
 const char *wf__intern(const char *text);
 

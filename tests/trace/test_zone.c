@@ -31,6 +31,42 @@ static void gives_an_event_for_each_zone_that_ended(void **state) {
   wf_trace_release(e);
 }
 
+static wf_trace_event find(const wf_trace_event *events, size_t n, const char *op) {
+  for (size_t i = 0; i < n; i++)
+    if (!strcmp(events[i].op, op)) return events[i];
+  fail_msg("no event %s", op);
+  return events[0];
+}
+
+static void marks_what_a_zone_starts_with_its_name(void **state) {
+  assert_ok(wf_trace_start(WF_TRACE_FULL));
+  wf_zone_begin("load");
+  wf_tag before = wf__trace_tag(WF_EVENT_KERNEL, 0, 0);
+  wf_zone_begin("copy");
+  wf_tag inside = wf__trace_tag(WF_EVENT_H2D, 0, 0);
+  wf_zone_end();
+  wf_tag after = wf__trace_tag(WF_EVENT_D2H, 0, 0);
+  wf_zone_end();
+  wf_tag outside = wf__trace_tag(WF_EVENT_FILL, 0, 0);
+  before.op = "before", inside.op = "inside", after.op = "after", outside.op = "outside";
+  /* as if a device ran them later */
+  wf_zone_begin("backward");
+  wf__trace_ran(&before, wf_sim(0), 1, 1, 2);
+  wf__trace_ran(&inside, wf_sim(0), 1, 2, 3);
+  wf__trace_ran(&after, wf_sim(0), 1, 3, 4);
+  wf__trace_ran(&outside, wf_sim(0), 1, 4, 5);
+  wf_zone_end();
+  wf_trace_stop();
+  wf_trace_event *e = only_events(7);
+  assert_string_equal(find(e, 7, "before").zone, "load");
+  assert_string_equal(find(e, 7, "inside").zone, "copy");
+  assert_string_equal(find(e, 7, "after").zone, "load");
+  assert_string_equal(find(e, 7, "outside").zone, "");
+  assert_string_equal(find(e, 7, "copy").zone, "load"); /* of a zone: the one around it */
+  assert_string_equal(find(e, 7, "load").zone, "");
+  wf_trace_release(e);
+}
+
 static void pairs_zones_across_a_start_and_a_stop(void **state) {
   wf_zone_begin("outside");
   assert_ok(wf_trace_start(WF_TRACE_FULL));
@@ -181,6 +217,7 @@ static void names_every_kind(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(gives_an_event_for_each_zone_that_ended),
+      cmocka_unit_test(marks_what_a_zone_starts_with_its_name),
       cmocka_unit_test(pairs_zones_across_a_start_and_a_stop),
       cmocka_unit_test(counts_zones_deeper_than_it_keeps),
       cmocka_unit_test(joins_module_names_to_a_path),

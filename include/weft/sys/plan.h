@@ -42,6 +42,7 @@ typedef struct wf_tag {
   uint32_t module;         /* id of the module path, 0 none */
   uint16_t kind;           /* wf_event_kind */
   bool implicit;           /* a copy that nobody asked for */
+  uint8_t zone;            /* id of the zone (stage) in which it was started, 0 none */
   int64_t bytes_read;
   int64_t bytes_written;
 } wf_tag;
