@@ -10,8 +10,8 @@ FOUND = re.compile(r"^-:(\d+):\d+: (.*)")
 
 def check(tree):
     for path in [p for p in tree.overlay if re.search(SCRIPTS, p)] or tree.paths(SCRIPTS):
-        command = ["shellcheck", "--shell=sh", "--format=gcc", "-"]
-        text = subprocess.run(command, input=tree.text(path), capture_output=True, text=True, check=False).stdout
+        command = ["shellcheck", "--shell=sh", "--format=gcc", "--external-sources", "-"]
+        text = subprocess.run(command, input=tree.text(path), capture_output=True, text=True, check=False, cwd=tree.root).stdout
         for line in text.splitlines():
             match = FOUND.match(line)
             if match:

@@ -1,0 +1,75 @@
+/* Writing a file in one step, as seen from outside. */
+#include "format/atomic_file.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "base/host.h"
+
+static wf_status fail(const char *what, const char *path, int error) {
+  return wf__fail(WF_IO, "%s: %s: %s", path, what, strerror(error));
+}
+
+static void forget(wf__atomic_file *f) {
+  wf__release(f->path);
+  wf__release(f->temporary);
+  *f = (wf__atomic_file){0};
+}
+
+/* mkstemp makes the file private; this gives it the rights that open() would have. */
+static void usual_rights(int fd) {
+  mode_t mask = umask(0);
+  umask(mask);
+  if (fchmod(fd, 0666 & ~mask)) return;
+}
+
+wf_status wf__atomic_open(wf__atomic_file *f, const char *path) {
+  *f = (wf__atomic_file){0};
+  size_t n = strlen(path) + sizeof ".XXXXXX";
+  f->path = wf__strdup(path);
+  f->temporary = f->path ? wf__malloc(n) : NULL;
+  if (!f->temporary) return forget(f), wf__self.pending;
+  snprintf(f->temporary, n, "%s.XXXXXX", path);
+  int fd = mkstemp(f->temporary);
+  if (fd < 0) {
+    int error = errno;
+    forget(f);
+    return fail("can't be written", path, error);
+  }
+  usual_rights(fd);
+  f->stream = fdopen(fd, "wb");
+  if (f->stream) return WF_OK;
+  int error = errno;
+  close(fd);
+  unlink(f->temporary);
+  forget(f);
+  return fail("can't be written", path, error);
+}
+
+void wf__atomic_abandon(wf__atomic_file *f) {
+  if (!f->stream) return;
+  fclose(f->stream);
+  unlink(f->temporary);
+  forget(f);
+}
+
+wf_status wf__atomic_commit(wf__atomic_file *f) {
+  errno = 0;
+  bool written = !ferror(f->stream) && !fflush(f->stream) && !fsync(fileno(f->stream));
+  int error = errno;
+  if (fclose(f->stream) && written) {
+    written = false;
+    error = errno;
+  }
+  if (written && rename(f->temporary, f->path)) {
+    written = false;
+    error = errno;
+  }
+  wf_status status = written ? WF_OK : fail("can't be written", f->path, error ? error : EIO);
+  if (!written) unlink(f->temporary);
+  forget(f);
+  return status;
+}

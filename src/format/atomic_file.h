@@ -1,0 +1,20 @@
+/* Files that appear whole or not at all: written beside their place under another name, flushed, then renamed. */
+#ifndef WF_FORMAT_ATOMIC_FILE_H
+#define WF_FORMAT_ATOMIC_FILE_H
+
+#include <stdio.h>
+#include "base/error.h"
+
+typedef struct wf__atomic_file {
+  FILE *stream;      /* write here */
+  char *path, *temporary;
+} wf__atomic_file;
+
+/* Opens a file for writing that will become `path`. Errors: WF_IO with the path and the system's reason. */
+wf_status wf__atomic_open(wf__atomic_file *file, const char *path);
+/* Puts the file into its place; on failure (full disk, say) nothing is left and what was at `path` stays. */
+wf_status wf__atomic_commit(wf__atomic_file *file);
+/* Gives up and removes what was written. Nothing when the file isn't open. */
+void wf__atomic_abandon(wf__atomic_file *file);
+
+#endif

@@ -1,0 +1,44 @@
+# Sourced by shell tests: results as TAP, and a folder for what they write. Sets $root, $build (first argument) and $work.
+# shellcheck shell=sh
+# shellcheck disable=SC2034 # for those who source this
+root=$(CDPATH='' cd -- "$(dirname -- "$0")/../.." && pwd)
+# shellcheck disable=SC2034
+build=${1:?"usage: $0 BUILD_FOLDER"}
+number=0
+failures=0
+work=$(mktemp -d "${TMPDIR:-/tmp}/weft test.XXXXXX") # with a space, as users' folders have
+trap 'rm -rf "$work"' EXIT
+trap 'exit 130' INT TERM
+
+# ok TITLE COMMAND...: the command must succeed; what it says is shown when it doesn't.
+ok() {
+  title=$1
+  shift
+  number=$((number + 1))
+  if "$@" >"$work/said" 2>&1; then
+    echo "ok $number - $title"
+  else
+    echo "not ok $number - $title"
+    failures=$((failures + 1))
+    head -n 40 "$work/said" | sed 's/^/# /'
+  fi
+}
+
+# skip TITLE WHY
+skip() {
+  number=$((number + 1))
+  echo "ok $number - $1 # SKIP $2"
+}
+
+# equal GOT EXPECTED: for ok.
+equal() {
+  [ "$1" = "$2" ] && return 0
+  printf 'came:     %s\nexpected: %s\n' "$1" "$2"
+  return 1
+}
+
+# finish: the last line of each test.
+finish() {
+  echo "1..$number"
+  [ "$failures" -eq 0 ]
+}
