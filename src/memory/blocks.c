@@ -20,6 +20,7 @@ wf_block *wf__segment_add(wf_allocator *a, uintptr_t address, const wf__request 
   wf__stats_add(a->stats.segment, pool->stat, 1);
   wf__stats_add(a->stats.reserved_bytes, pool->stat, segment->size);
   if (wf__oversize(a, segment->size)) wf__stat_add(&a->stats.oversize_segments, 1);
+  wf__observe(a, WF_ACTION_SEGMENT_ALLOC, &segment->first->node.key, segment->size, NULL);
   return segment->first;
 }
 
@@ -32,6 +33,7 @@ void wf__segment_release(wf_allocator *a, wf_block *block) {
   wf__stats_sub(a->stats.segment, pool->stat, 1);
   wf__stats_sub(a->stats.reserved_bytes, pool->stat, segment->size);
   if (wf__oversize(a, segment->size)) wf__stat_sub(&a->stats.oversize_segments, 1);
+  wf__observe(a, WF_ACTION_SEGMENT_FREE, &block->node.key, segment->size, NULL);
   wf__order_remove(&pool->free, &block->node);
   wf__order_remove(&a->segments, &segment->node);
   wf__records_put(&a->blocks, block);
@@ -80,6 +82,7 @@ static size_t merge(wf_allocator *a, wf_block *block, wf_block *neighbour) {
 void wf__block_to_free(wf_allocator *a, wf_block *block) {
   int pool = block->pool->stat;
   size_t size = wf__block_bytes(block), requested = block->requested;
+  wf__observe(a, WF_ACTION_FREE_COMPLETED, &block->node.key, requested, block->owner);
   size_t before = merge(a, block, block->previous), after = merge(a, block, block->next);
   block->requested = 0;
   block->owner = NULL;

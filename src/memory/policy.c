@@ -97,6 +97,7 @@ static wf_block *take_new(wf_allocator *a, const wf__request *request) {
   }
   if (!block) {
     a->stats.ooms++;
+    wf__observe(a, WF_ACTION_OOM, &(wf__order_key){.stream = request->stream}, request->size, NULL);
     wf__fail_out_of_memory(a, request);
   }
   return block;
@@ -133,6 +134,7 @@ static wf_block *hand_out(wf_allocator *a, wf_block *block, const wf__request *r
   wf__stats_add(a->stats.active_bytes, pool, size);
   wf__stats_add(a->stats.requested_bytes, pool, bytes);
   if (wf__oversize(a, size)) wf__stat_add(&a->stats.oversize_allocations, 1);
+  wf__observe(a, WF_ACTION_ALLOC, &block->node.key, bytes, NULL);
   return block;
 }
 
@@ -157,6 +159,7 @@ void wf_block_free(wf_allocator *a, wf_block *block) {
   int pool = block->pool->stat;
   size_t size = wf__block_bytes(block);
   block->allocated = false;
+  wf__observe(a, WF_ACTION_FREE_REQUESTED, &block->node.key, block->requested, block->owner);
   wf__stats_sub(a->stats.allocation, pool, 1);
   wf__stats_sub(a->stats.allocated_bytes, pool, size);
   if (wf__oversize(a, size)) wf__stat_sub(&a->stats.oversize_allocations, 1);

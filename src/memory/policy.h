@@ -91,6 +91,12 @@ static inline bool wf__oversize(const wf_allocator *allocator, size_t bytes) { r
 static inline wf_block *wf__block_of(wf__order_node *node) { return (wf_block *)node; }
 static inline bool wf__collects_garbage(const wf_allocator *a) { return a->has_fraction && a->conf.garbage_collection > 0; }
 
+static inline void wf__observe(const wf_allocator *a, wf_allocator_action action, const wf__order_key *at, size_t size,
+                               const void *owner) {
+  if (WF__LIKELY(!a->driver.observe)) return;
+  a->driver.observe(a->driver.context, &(wf_allocator_event){action, (uintptr_t)at->address, size, at->stream, owner});
+}
+
 /* ---- blocks.c: none of these can fail; records have been reserved ------------------------------------------------ */
 
 /* One block that covers a new segment, not yet in a free set. */

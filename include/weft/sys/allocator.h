@@ -11,6 +11,23 @@ WF_EXTERN_C_BEGIN
 typedef struct wf_allocator wf_allocator;
 typedef struct wf_block wf_block;
 
+/** What happened: the actions of PyTorch's memory history. */
+typedef enum wf_allocator_action {
+  WF_ACTION_ALLOC,          /* a block was handed out */
+  WF_ACTION_FREE_REQUESTED, /* it was given back */
+  WF_ACTION_FREE_COMPLETED, /* no stream uses it any more: the memory can be had again */
+  WF_ACTION_SEGMENT_ALLOC,  /* the driver gave a segment */
+  WF_ACTION_SEGMENT_FREE,   /* the driver took it back */
+  WF_ACTION_OOM             /* a request failed; no address */
+} wf_allocator_action;
+typedef struct wf_allocator_event {
+  wf_allocator_action action;
+  uintptr_t address;
+  size_t size;              /* bytes asked for; of segments their size; of OOM the rounded request */
+  uint64_t stream;
+  const void *owner;        /* what wf_block_set_owner said, NULL else */
+} wf_allocator_event;
+
 /** Where segments come from and how streams report progress. Every call may be made from inside any call of the policy. */
 typedef struct wf_allocator_driver {
   void *context;
@@ -21,6 +38,8 @@ typedef struct wf_allocator_driver {
   uint64_t (*record)(void *context, uint64_t stream);
   bool (*query)(void *context, uint64_t event);   /* is it done? A true answer retires the event */
   void (*wait)(void *context, uint64_t event);    /* until done; retires the event */
+  /* Is told of everything that happens, right after it did. Optional; must not call the policy. */
+  void (*observe)(void *context, const wf_allocator_event *event);
 } wf_allocator_driver;
 
 /** Configuration, PyTorch's keys (PYTORCH_ALLOC_CONF). */
