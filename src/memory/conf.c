@@ -179,6 +179,11 @@ static wf_status read_register_threads(wf__conf *conf, tokens *t) {
   return WF_OK;
 }
 
+static wf_status read_ignored_size(wf__conf *conf, tokens *t) {
+  size_t ignored;
+  return read_size(t, &ignored);
+}
+
 static wf_status read_pinned_reserve(wf__conf *conf, tokens *t) {
   size_t n;
   WF__TRY(read_size(t, &n));
@@ -208,6 +213,8 @@ static const struct {
     {"pinned_free_catch_all", read_switch},
     {"pinned_num_register_threads", read_register_threads},
     {"pinned_reserve_segment_size_mb", read_pinned_reserve},
+    {"pinned_max_cached_size_mb", read_ignored_size},
+    {"pinned_max_round_threshold_mb", read_ignored_size},
     {"release_lock_on_cudamalloc", read_switch},
     {"graph_capture_record_stream_reuse", read_switch},
     {"throw_on_cudamalloc_oom", read_switch},
