@@ -7,11 +7,23 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static wf__isa best;
+static size_t cache_bytes; /* asked for once: on a virtual machine each CPUID instruction is a trap of tens of microseconds */
 
 static const char *const names[] = {"ref", "base", "avx2", "avx512"};
+
+#if defined(__x86_64__)
+/* clang 14 has no name for this feature. */
+static bool has_f16c(void) {
+  unsigned a, b, c, d;
+  return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
+}
+#endif
 
 static wf__isa detect(void) {
 #if defined(__x86_64__)
@@ -19,15 +31,22 @@ static wf__isa detect(void) {
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
       __builtin_cpu_supports("avx512dq"))
     return WF__ISA_AVX512;
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c")) return WF__ISA_AVX2;
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c()) return WF__ISA_AVX2;
   return WF__ISA_BASE;
 #else
   return WF__ISA_REF;
 #endif
 }
 
+static size_t largest_cache(void) {
+  long n = sysconf(_SC_LEVEL3_CACHE_SIZE);
+  if (n <= 0) n = sysconf(_SC_LEVEL2_CACHE_SIZE);
+  return n > 0 ? (size_t)n : (size_t)8 << 20;
+}
+
 static void init(void) {
   best = detect();
+  cache_bytes = largest_cache();
   const char *cap = getenv("WEFT_CPU_MAX");
   if (!cap) return;
   for (int i = WF__ISA_REF; i <= WF__ISA_AVX512; i++)
@@ -49,7 +68,6 @@ int wf__cpu_cores(void) {
 }
 
 size_t wf__cpu_cache_bytes(void) {
-  long n = sysconf(_SC_LEVEL3_CACHE_SIZE);
-  if (n <= 0) n = sysconf(_SC_LEVEL2_CACHE_SIZE);
-  return n > 0 ? (size_t)n : (size_t)8 << 20;
+  pthread_once(&once, init);
+  return cache_bytes;
 }

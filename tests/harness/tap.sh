@@ -10,21 +10,21 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/weft test.XXXXXX") # with a space, as users' f
 trap 'rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM
 
-# ok TITLE COMMAND...: the command must succeed; what it says is shown when it doesn't.
+# ok CHECK COMMAND...: the command must succeed; what it says is shown when it doesn't.
 ok() {
-  title=$1
+  check=$1
   shift
   number=$((number + 1))
   if "$@" >"$work/said" 2>&1; then
-    echo "ok $number - $title"
+    echo "ok $number - $check"
   else
-    echo "not ok $number - $title"
+    echo "not ok $number - $check"
     failures=$((failures + 1))
     head -n 40 "$work/said" | sed 's/^/# /'
   fi
 }
 
-# skip TITLE WHY
+# skip CHECK WHY
 skip() {
   number=$((number + 1))
   echo "ok $number - $1 # SKIP $2"

@@ -20,7 +20,7 @@ def concept_of(path):
 def check(tree):
     places = {}
     for path in tree.paths(r"^(src|tools)/.*\.[ch]$"):
-        stem = os.path.basename(path).split(".")[0]
+        stem = os.path.splitext(os.path.basename(path))[0]  # "convert.isa" is another stem than "convert"
         places.setdefault(stem, {}).setdefault(concept_of(path), path)
     for stem, where in sorted(places.items()):
         if len(where) > 1:
