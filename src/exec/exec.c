@@ -12,7 +12,7 @@ static const wf__family_row families[] = {
     [WF_FAMILY_RANDOM] = {.name = "random"},
     [WF_FAMILY_RANGE] = {.name = "range"},
     [WF_FAMILY_MATMUL] = {.name = "matmul", .run = wf__exec_matmul},
-    [WF_FAMILY_CONV] = {.name = "conv"},
+    [WF_FAMILY_CONV] = {.name = "conv", .run = wf__exec_conv, .workspace = wf__exec_conv_workspace},
     [WF_FAMILY_POOL] = {.name = "pool"},
     [WF_FAMILY_NORM] = {.name = "norm"},
     [WF_FAMILY_SOFTMAX] = {.name = "softmax"},

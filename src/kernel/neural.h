@@ -30,4 +30,18 @@ static inline int64_t wf__matmul_batch_offset(const wf_plan *plan, int i, int64_
   return offset;
 }
 
+/* ---- CONV -----------------------------------------------------------------------------------------------------------
+ * Two spatial dims (param.conv; one-dimensional convolutions have height 1), all operands of one float dtype.
+ *   CONV_FORWARD          0 out [n,co,oh,ow]          1 input [n,ci,h,w]       2 weight [co,ci/g,kh,kw]    3 bias [co] or absent
+ *   CONV_BACKWARD_DATA    0 input's gradient          1 out's gradient         2 weight                    3 bias [ci] or absent, for
+ *                         the forward of a transposed convolution
+ *   CONV_BACKWARD_WEIGHT  0 weight's gradient  1 bias' gradient or absent      2 out's gradient            3 input */
+
+/* Planes [begin, end) of the n · channels planes of operand 0. */
+void wf__ref_conv_forward(const wf_plan *plan, int64_t begin, int64_t end);
+void wf__ref_conv_backward_data(const wf_plan *plan, int64_t begin, int64_t end);
+/* Pairs [begin, end) of the co · ci/g pairs of channels; and channels [begin, end) of the bias. */
+void wf__ref_conv_backward_weight(const wf_plan *plan, int64_t begin, int64_t end);
+void wf__ref_conv_backward_bias(const wf_plan *plan, int64_t begin, int64_t end);
+
 #endif

@@ -43,6 +43,8 @@ typedef struct wf_tag {
   uint16_t kind;           /* wf_event_kind */
   bool implicit;           /* a copy that nobody asked for */
   uint8_t zone;            /* id of the zone (stage) in which it was started, 0 none */
+  wf_device device;        /* where it runs, for what a kernel records itself (PACK) */
+  uint32_t stream;
   int64_t bytes_read;
   int64_t bytes_written;
 } wf_tag;
