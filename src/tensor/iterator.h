@@ -9,9 +9,10 @@
 
 typedef struct wf__iter {
   int outputs, operands;                       /* outputs come first */
-  wf_tensor *tensor[WF__ITER_OPERANDS];        /* borrowed; NULL output: made by wf__iter_build (then one reference, the caller's) */
+  wf_tensor *tensor[WF__ITER_OPERANDS];        /* borrowed. NULL output: made by wf__iter_build (then one reference, the caller's).
+                                                * NULL input: a number in the plan's scalar[], which counts as an operand of rank 0 */
   wf_dtype dtype[WF__ITER_OPERANDS];           /* of outputs to be made */
-  bool reduction;                              /* output has stride 0 in reduced dims: no broadcast shape check */
+  bool reduction;                              /* outputs are given and have size 1 in reduced dims, which get stride 0 */
   bool linear;                                 /* keep row-major order: enforce_linear_iteration */
   bool no_overlap_check;
   /* result */
@@ -21,8 +22,9 @@ typedef struct wf__iter {
   int made;                                    /* bit i: output i was made here */
 } wf__iter;
 
-/* Computes the broadcast shape, checks overlap and device, makes missing outputs with PyTorch's strides, and fills the plan's size
- * and operand[] with coalesced dims, fastest last. On error nothing has been made. */
+/* Computes the broadcast shape, checks overlap and device, makes missing outputs with PyTorch's strides, and fills the plan's ndim, size,
+ * operands, outputs and operand[] with coalesced dims, fastest last. On error nothing has been made. With no tensor at all the device
+ * must be set. */
 wf_status wf__iter_build(wf__iter *it, wf_plan *plan);
 
 #endif
