@@ -11,19 +11,19 @@ WF_EXTERN_C_BEGIN
 /** What an event is. Numbers are ABI: append only. */
 typedef enum wf_event_kind {
   WF_EVENT_NONE = 0,
-  WF_EVENT_COPY,    /* same dtype, new layout or place, within one device */
-  WF_EVENT_CAST,    /* a copy that changes the dtype */
+  WF_EVENT_COPY, /* same dtype, new layout or place, within one device */
+  WF_EVENT_CAST, /* a copy that changes the dtype */
   WF_EVENT_FILL,
-  WF_EVENT_PACK,    /* a library packs its own weights */
-  WF_EVENT_STAGE,   /* pageable host memory copied to pinned staging memory, or back */
+  WF_EVENT_PACK,  /* a library packs its own weights */
+  WF_EVENT_STAGE, /* pageable host memory copied to pinned staging memory, or back */
   WF_EVENT_H2D,
   WF_EVENT_D2H,
-  WF_EVENT_D2D,     /* between two devices */
-  WF_EVENT_KERNEL,  /* any other plan */
-  WF_EVENT_WAIT,    /* the host waited for a device, an event, a worker or a queue */
-  WF_EVENT_ALLOC,   /* bytes_written: size of the block */
+  WF_EVENT_D2D,    /* between two devices */
+  WF_EVENT_KERNEL, /* any other plan */
+  WF_EVENT_WAIT,   /* the host waited for a device, an event, a worker or a queue */
+  WF_EVENT_ALLOC,  /* bytes_written: size of the block */
   WF_EVENT_FREE,
-  WF_EVENT_ZONE,    /* a named stretch: a stage, a module, an operator */
+  WF_EVENT_ZONE, /* a named stretch: a stage, a module, an operator */
   WF_EVENT_KINDS
 } wf_event_kind;
 /** "copy", "h2d", … Never NULL. */
@@ -32,15 +32,16 @@ WF_API const char *wf_event_kind_name(wf_event_kind kind);
 /** One event. Strings are static or interned and stay. Times are nanoseconds of wf_clock_ns. */
 typedef struct wf_trace_event {
   wf_event_kind kind;
-  bool implicit;           /* a copy that nobody asked for */
-  bool pinned;             /* ALLOC and FREE: of the pinned host memory that serves the device */
+  bool implicit; /* a copy that nobody asked for */
+  bool pinned;   /* ALLOC and FREE: of the pinned host memory that serves the device */
   wf_device device;
-  uint32_t stream;         /* id; 0 the default stream or none */
-  uint32_t thread;         /* small number of the host thread that caused or ran it */
-  const char *op;          /* innermost operator, zone name, or what was waited for */
-  const char *module;      /* module path, "" none */
-  const char *zone;        /* innermost zone open on the thread that caused it: its stage; of a ZONE the one around it; "" none */
-  const void *site;        /* outermost public call's return address, NULL unknown */
+  uint32_t stream;    /* id; 0 the default stream or none */
+  uint32_t thread;    /* small number of the host thread that caused or ran it */
+  const char *op;     /* innermost operator, zone name, or what was waited for */
+  const char *module; /* module path, "" none */
+  const char
+      *zone; /* innermost zone open on the thread that caused it: its stage; of a ZONE the one around it; "" none */
+  const void *site; /* outermost public call's return address, NULL unknown */
   int64_t bytes_read, bytes_written;
   int64_t start_ns, end_ns;
   int64_t allocated, reserved; /* ALLOC and FREE: of that device, after it */

@@ -2,12 +2,13 @@
 #ifndef WF_BASE_ERROR_H
 #define WF_BASE_ERROR_H
 
+#include "base/export.h"
 #include "base/thread.h"
 
 /* Sets the record (text as printf) unless an error is pending already: the first one stays. Returns the pending status. */
-wf_status wf__fail(wf_status status, const char *format, ...) WF_PRINTF(2, 3);
+WF_TOOLS_API wf_status wf__fail(wf_status status, const char *format, ...) WF_PRINTF(2, 3);
 /* Adds the hint to the record just set: operands, and what to do. */
-void wf__hint(const char *format, ...) WF_PRINTF(1, 2);
+WF_TOOLS_API void wf__hint(const char *format, ...) WF_PRINTF(1, 2);
 /* WF_NO_MEMORY for host memory, in PyTorch's words. */
 wf_status wf__fail_memory(size_t bytes);
 

@@ -1,4 +1,5 @@
 /* Writing a file in one step, as seen from outside. */
+#define _GNU_SOURCE
 #include "format/atomic_file.h"
 
 #include <errno.h>
@@ -10,7 +11,8 @@
 #include "base/host.h"
 
 static wf_status fail(const char *what, const char *path, int error) {
-  return wf__fail(WF_IO, "%s: %s: %s", path, what, strerror(error));
+  char reason[128];
+  return wf__fail(WF_IO, "%s: %s: %s", path, what, strerror_r(error, reason, sizeof reason));
 }
 
 static void forget(wf__atomic_file *f) {
@@ -26,10 +28,24 @@ static void usual_rights(int fd) {
   if (fchmod(fd, 0666 & ~mask)) return;
 }
 
+static bool is_special(const char *path) {
+  struct stat s;
+  return !stat(path, &s) && !S_ISREG(s.st_mode) && !S_ISDIR(s.st_mode);
+}
+
+static wf_status open_special(wf__atomic_file *f, const char *path) {
+  f->stream = fopen(path, "wb");
+  if (f->stream) return WF_OK;
+  int error = errno;
+  forget(f);
+  return fail("can't be written", path, error);
+}
+
 wf_status wf__atomic_open(wf__atomic_file *f, const char *path) {
   *f = (wf__atomic_file){0};
   size_t n = strlen(path) + sizeof ".XXXXXX";
   f->path = wf__strdup(path);
+  if (f->path && is_special(path)) return open_special(f, path);
   f->temporary = f->path ? wf__malloc(n) : NULL;
   if (!f->temporary) return forget(f), wf__self.pending;
   snprintf(f->temporary, n, "%s.XXXXXX", path);
@@ -52,24 +68,24 @@ wf_status wf__atomic_open(wf__atomic_file *f, const char *path) {
 void wf__atomic_abandon(wf__atomic_file *f) {
   if (!f->stream) return;
   fclose(f->stream);
-  unlink(f->temporary);
+  if (f->temporary) unlink(f->temporary);
   forget(f);
 }
 
 wf_status wf__atomic_commit(wf__atomic_file *f) {
   errno = 0;
-  bool written = !ferror(f->stream) && !fflush(f->stream) && !fsync(fileno(f->stream));
+  bool written = !ferror(f->stream) && !fflush(f->stream) && (!f->temporary || !fsync(fileno(f->stream)));
   int error = errno;
   if (fclose(f->stream) && written) {
     written = false;
     error = errno;
   }
-  if (written && rename(f->temporary, f->path)) {
+  if (written && f->temporary && rename(f->temporary, f->path)) {
     written = false;
     error = errno;
   }
   wf_status status = written ? WF_OK : fail("can't be written", f->path, error ? error : EIO);
-  if (!written) unlink(f->temporary);
+  if (!written && f->temporary) unlink(f->temporary);
   forget(f);
   return status;
 }

@@ -1,4 +1,5 @@
-/* Files that appear whole or not at all: written beside their place under another name, flushed, then renamed. */
+/* Files that appear whole or not at all: written beside their place under another name, flushed, then renamed. What is there already
+ * and isn't a file (a terminal, a pipe, /dev/null) is written to as it is, never replaced. */
 #ifndef WF_FORMAT_ATOMIC_FILE_H
 #define WF_FORMAT_ATOMIC_FILE_H
 
@@ -6,15 +7,15 @@
 #include "base/error.h"
 
 typedef struct wf__atomic_file {
-  FILE *stream;      /* write here */
-  char *path, *temporary;
+  FILE *stream;           /* write here */
+  char *path, *temporary; /* temporary NULL: written directly */
 } wf__atomic_file;
 
 /* Opens a file for writing that will become `path`. Errors: WF_IO with the path and the system's reason. */
-wf_status wf__atomic_open(wf__atomic_file *file, const char *path);
+WF_TOOLS_API wf_status wf__atomic_open(wf__atomic_file *file, const char *path);
 /* Puts the file into its place; on failure (full disk, say) nothing is left and what was at `path` stays. */
-wf_status wf__atomic_commit(wf__atomic_file *file);
+WF_TOOLS_API wf_status wf__atomic_commit(wf__atomic_file *file);
 /* Gives up and removes what was written. Nothing when the file isn't open. */
-void wf__atomic_abandon(wf__atomic_file *file);
+WF_TOOLS_API void wf__atomic_abandon(wf__atomic_file *file);
 
 #endif

@@ -11,22 +11,32 @@
 static int64_t count_rows(void) {
   int64_t n = 2 * WF_EVENT_KINDS;
   for (wf__recorder *r = wf__recorders_next(NULL); r; r = wf__recorders_next(r))
-    for (wf__row_chunk *c = __atomic_load_n(&r->rows, __ATOMIC_ACQUIRE); c; c = __atomic_load_n(&c->next, __ATOMIC_ACQUIRE))
+    for (wf__row_chunk *c = __atomic_load_n(&r->rows, __ATOMIC_ACQUIRE); c;
+         c = __atomic_load_n(&c->next, __ATOMIC_ACQUIRE))
       n += __atomic_load_n(&c->used, __ATOMIC_ACQUIRE);
   return n;
 }
 
 static void copy_row(wf_ledger_row *to, const wf_ledger_row *from) {
-  *to = (wf_ledger_row){.kind = from->kind, .implicit = from->implicit, .device = from->device, .op = from->op,
-                        .module = from->module, .zone = from->zone, .site = from->site, .count = SUM(from->count),
-                        .bytes_read = SUM(from->bytes_read), .bytes_written = SUM(from->bytes_written), .ns = SUM(from->ns)};
+  *to = (wf_ledger_row){.kind = from->kind,
+                        .implicit = from->implicit,
+                        .device = from->device,
+                        .op = from->op,
+                        .module = from->module,
+                        .zone = from->zone,
+                        .site = from->site,
+                        .count = SUM(from->count),
+                        .bytes_read = SUM(from->bytes_read),
+                        .bytes_written = SUM(from->bytes_written),
+                        .ns = SUM(from->ns)};
 }
 
 /* At most `room` rows: threads may have added some since they were counted. */
 static size_t copy_rows(wf_ledger_row *rows, size_t room) {
   size_t n = 0;
   for (wf__recorder *r = wf__recorders_next(NULL); r; r = wf__recorders_next(r))
-    for (wf__row_chunk *c = __atomic_load_n(&r->rows, __ATOMIC_ACQUIRE); c; c = __atomic_load_n(&c->next, __ATOMIC_ACQUIRE)) {
+    for (wf__row_chunk *c = __atomic_load_n(&r->rows, __ATOMIC_ACQUIRE); c;
+         c = __atomic_load_n(&c->next, __ATOMIC_ACQUIRE)) {
       uint32_t used = __atomic_load_n(&c->used, __ATOMIC_ACQUIRE);
       for (uint32_t i = 0; i < used && n < room; i++) copy_row(&rows[n++], &c->row[i]);
     }
@@ -99,11 +109,13 @@ wf_trace_event *wf_trace_events(size_t *n) {
   *n = 0;
   wf__recorders_lock();
   for (wf__recorder *r = wf__recorders_next(NULL); r; r = wf__recorders_next(r))
-    for (wf__event_chunk *c = __atomic_load_n(&r->events, __ATOMIC_ACQUIRE); c; c = __atomic_load_n(&c->next, __ATOMIC_ACQUIRE))
+    for (wf__event_chunk *c = __atomic_load_n(&r->events, __ATOMIC_ACQUIRE); c;
+         c = __atomic_load_n(&c->next, __ATOMIC_ACQUIRE))
       room += __atomic_load_n(&c->used, __ATOMIC_ACQUIRE);
   wf_trace_event *events = wf__malloc(room * sizeof *events);
   for (wf__recorder *r = events ? wf__recorders_next(NULL) : NULL; r; r = wf__recorders_next(r))
-    for (wf__event_chunk *c = __atomic_load_n(&r->events, __ATOMIC_ACQUIRE); c; c = __atomic_load_n(&c->next, __ATOMIC_ACQUIRE)) {
+    for (wf__event_chunk *c = __atomic_load_n(&r->events, __ATOMIC_ACQUIRE); c;
+         c = __atomic_load_n(&c->next, __ATOMIC_ACQUIRE)) {
       size_t used = __atomic_load_n(&c->used, __ATOMIC_ACQUIRE);
       if (used > room - got) used = room - got;
       memcpy(events + got, c->event, used * sizeof *events);

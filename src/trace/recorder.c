@@ -79,7 +79,8 @@ static wf__recorder *adopt(void) {
   wf__recorder *r = registry;
   while (r && r->owned) r = r->next;
   if (!r) {
-    r = wf__segment_get(sizeof *r); /* not wf__malloc: running out here is no error of the operator that is being recorded */
+    r = wf__segment_get(
+        sizeof *r); /* not wf__malloc: running out here is no error of the operator that is being recorded */
     if (r) {
       r->next = registry;
       registry = r;
@@ -127,8 +128,9 @@ wf__recorder *wf__recorder_now(void) {
 
 /* Texts are compared as pointers here; rows of equal texts at two places meet when the ledger is read. */
 static bool same_key(const wf_ledger_row *row, const wf_ledger_row *e) {
-  return row->site == e->site && row->op == e->op && row->module == e->module && row->zone == e->zone && row->kind == e->kind &&
-         row->implicit == e->implicit && row->device.type == e->device.type && row->device.index == e->device.index;
+  return row->site == e->site && row->op == e->op && row->module == e->module && row->zone == e->zone &&
+         row->kind == e->kind && row->implicit == e->implicit && row->device.type == e->device.type &&
+         row->device.index == e->device.index;
 }
 
 static uint32_t key_hash(const wf_ledger_row *key) {
@@ -180,7 +182,13 @@ static wf_ledger_row *new_row(wf__recorder *r, const wf_ledger_row *key) {
 }
 
 static wf_ledger_row *row_of(wf__recorder *r, const wf_trace_event *e) {
-  wf_ledger_row key = {.kind = e->kind, .implicit = e->implicit, .device = e->device, .op = e->op, .module = e->module, .zone = e->zone, .site = e->site};
+  wf_ledger_row key = {.kind = e->kind,
+                       .implicit = e->implicit,
+                       .device = e->device,
+                       .op = e->op,
+                       .module = e->module,
+                       .zone = e->zone,
+                       .site = e->site};
   if (r->slot_count) {
     uint32_t i = key_hash(&key) & (r->slot_count - 1);
     for (; r->slots[i]; i = (i + 1) & (r->slot_count - 1))
@@ -259,7 +267,8 @@ void wf__trace_emit(const wf_trace_event *event) {
 
 wf_status wf_trace_start(wf_trace_level level) {
   WF__OP("trace_start", wf__self.pending);
-  WF__CHECK((unsigned)level <= WF_TRACE_FULL, WF_VALUE, "trace level must be 0 (off), 1 (ledger) or 2 (full), got %d", (int)level);
+  WF__CHECK((unsigned)level <= WF_TRACE_FULL, WF_VALUE, "trace level must be 0 (off), 1 (ledger) or 2 (full), got %d",
+            (int)level);
   pthread_mutex_lock(&lock);
   atomic_store(&wf__trace_level_now, WF_TRACE_OFF);
   uint64_t now = generation + 1;

@@ -26,7 +26,7 @@ typedef struct wf__event_chunk {
 } wf__event_chunk;
 
 typedef struct wf__zone {
-  const char *name;    /* interned */
+  const char *name; /* interned */
   uint8_t id;
   int64_t start_ns;
   uint64_t generation; /* of the recording in which it began; 0 none */
@@ -37,7 +37,7 @@ typedef struct wf__recorder {
   bool owned;                /* under the registry's lock */
   uint64_t generation;
   wf__row_chunk *rows, *last_rows;
-  wf_ledger_row **slots;     /* open addressing over the rows; the owner's alone */
+  wf_ledger_row **slots; /* open addressing over the rows; the owner's alone */
   uint32_t slot_count, row_count;
   wf__event_chunk *events, *last_events;
   int64_t dropped, implicit_copies;

@@ -18,7 +18,10 @@
 #define REMEMBERED 1024
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* libdw isn't for several threads */
-static struct { const void *site; const char *name; } remembered[REMEMBERED];
+static struct {
+  const void *site;
+  const char *name;
+} remembered[REMEMBERED];
 
 static const char *base_name(const char *path) {
   const char *slash = strrchr(path, '/');
@@ -29,7 +32,8 @@ static const char *base_name(const char *path) {
 static Dwfl *session;
 
 /* Separate debug files by build id only: the standard search would go as far as asking servers. */
-static const Dwfl_Callbacks callbacks = {.find_elf = dwfl_linux_proc_find_elf, .find_debuginfo = dwfl_build_id_find_debuginfo};
+static const Dwfl_Callbacks callbacks = {.find_elf = dwfl_linux_proc_find_elf,
+                                         .find_debuginfo = dwfl_build_id_find_debuginfo};
 
 static void close_session(void) {
   if (session) dwfl_end(session);
@@ -68,7 +72,8 @@ static bool line_name(uintptr_t address, char *buffer, size_t size) { return fal
 static void address_name(const void *site, char *buffer, size_t size) {
   Dl_info info;
   if (dladdr(site, &info) && info.dli_fname && info.dli_fbase)
-    snprintf(buffer, size, "%s+0x%zx", base_name(info.dli_fname), (size_t)((const char *)site - (const char *)info.dli_fbase));
+    snprintf(buffer, size, "%s+0x%zx", base_name(info.dli_fname),
+             (size_t)((const char *)site - (const char *)info.dli_fbase));
   else
     snprintf(buffer, size, "0x%zx", (size_t)(uintptr_t)site);
 }

@@ -7,7 +7,9 @@
 #include "base/thread.h"
 
 extern _Atomic int wf__trace_level_now; /* wf_trace_level */
-static inline bool wf__tracing(void) { return WF__UNLIKELY(__atomic_load_n((int *)&wf__trace_level_now, __ATOMIC_RELAXED) != 0); }
+static inline bool wf__tracing(void) {
+  return WF__UNLIKELY(__atomic_load_n((int *)&wf__trace_level_now, __ATOMIC_RELAXED) != 0);
+}
 
 /* Records a finished event. Call only while wf__tracing(). Any thread. */
 void wf__trace_emit(const wf_trace_event *event);

@@ -10,8 +10,15 @@
 
 static const char site_a, site_b;
 
-static wf_trace_event event(wf_event_kind kind, const char *op, const void *site, int64_t bytes, int64_t start, int64_t end) {
-  return (wf_trace_event){.kind = kind, .op = op, .site = site, .bytes_read = bytes, .bytes_written = 2 * bytes, .start_ns = start, .end_ns = end};
+static wf_trace_event event(wf_event_kind kind, const char *op, const void *site, int64_t bytes, int64_t start,
+                            int64_t end) {
+  return (wf_trace_event){.kind = kind,
+                          .op = op,
+                          .site = site,
+                          .bytes_read = bytes,
+                          .bytes_written = 2 * bytes,
+                          .start_ns = start,
+                          .end_ns = end};
 }
 
 static void emit(wf_event_kind kind, const char *op, const void *site, int64_t bytes, int64_t start, int64_t end) {
@@ -260,11 +267,16 @@ static void remembers_the_names_of_threads(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(adds_up_events_of_one_site_and_operator), cmocka_unit_test(merges_equal_texts_at_two_addresses),
-      cmocka_unit_test(keeps_asked_and_implicit_copies_apart),   cmocka_unit_test(counts_thousands_of_different_rows),
-      cmocka_unit_test(keeps_single_events_in_order_of_time),    cmocka_unit_test(says_how_many_events_it_could_not_keep),
-      cmocka_unit_test(loses_no_sum_when_memory_is_out),         cmocka_unit_test(sums_over_threads_that_have_ended),
-      cmocka_unit_test(starts_from_nothing_while_threads_record), cmocka_unit_test(remembers_the_names_of_threads),
+      cmocka_unit_test(adds_up_events_of_one_site_and_operator),
+      cmocka_unit_test(merges_equal_texts_at_two_addresses),
+      cmocka_unit_test(keeps_asked_and_implicit_copies_apart),
+      cmocka_unit_test(counts_thousands_of_different_rows),
+      cmocka_unit_test(keeps_single_events_in_order_of_time),
+      cmocka_unit_test(says_how_many_events_it_could_not_keep),
+      cmocka_unit_test(loses_no_sum_when_memory_is_out),
+      cmocka_unit_test(sums_over_threads_that_have_ended),
+      cmocka_unit_test(starts_from_nothing_while_threads_record),
+      cmocka_unit_test(remembers_the_names_of_threads),
   };
   return cmocka_run_group_tests_name("trace/recorder", tests, NULL, NULL);
 }

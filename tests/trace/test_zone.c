@@ -27,7 +27,8 @@ static void gives_an_event_for_each_zone_that_ended(void **state) {
   wf_trace_event *e = only_events(2);
   assert_string_equal(e[0].op, "forward");
   assert_string_equal(e[1].op, "conv");
-  assert_true(e[0].start_ns >= before && e[0].start_ns <= e[1].start_ns && e[1].end_ns <= e[0].end_ns && e[0].end_ns <= after);
+  assert_true(e[0].start_ns >= before && e[0].start_ns <= e[1].start_ns && e[1].end_ns <= e[0].end_ns &&
+              e[0].end_ns <= after);
   wf_trace_release(e);
 }
 
@@ -144,7 +145,8 @@ __attribute__((noinline)) static wf_tag outer_operator(void) {
 
 static void names_the_users_line_and_the_innermost_operator(void **state) {
   assert_ok(wf_trace_start(WF_TRACE_FULL));
-  wf_tag tag = outer_operator(); int line = __LINE__;
+  wf_tag tag = outer_operator();
+  int line = __LINE__;
   assert_string_equal(tag.op, "addmm");
   wf__trace_ran(&tag, wf_sim(1), 3, 5, 9);
   wf_trace_stop();

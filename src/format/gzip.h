@@ -1,0 +1,23 @@
+/* A stream of bytes read from a file, plain or gzip: which one the first two bytes say (1f 8b), not the name. Several gzip members one
+ * after the other are read as one, as gzip does. Everything read is checked: a compressed file that is cut off, damaged (CRC, length)
+ * or followed by something else is an error, never a shorter file. */
+#ifndef WF_FORMAT_GZIP_H
+#define WF_FORMAT_GZIP_H
+
+#include "base/error.h"
+
+typedef struct wf__input wf__input;
+
+/* NULL on error (WF_IO with path and reason, WF_NO_MEMORY). */
+WF_TOOLS_API wf__input *wf__input_open(const char *path);
+/* The same from memory, which must stay; `name` for texts. */
+WF_TOOLS_API wf__input *wf__input_memory(const void *bytes, size_t size, const char *name);
+WF_TOOLS_API void wf__input_close(wf__input *input);
+/* Up to `size` bytes; fewer at the end only, then 0. -1 on error (WF_IO), and again -1 from then on. */
+WF_TOOLS_API int64_t wf__input_read(wf__input *input, void *buffer, size_t size);
+/* Exactly `size` bytes, or an error (WF_IO) that names the file, `what` was to be read and how much is there. */
+WF_TOOLS_API wf_status wf__input_exactly(wf__input *input, void *buffer, size_t size, const char *what);
+/* Bytes given out so far. */
+WF_TOOLS_API int64_t wf__input_position(const wf__input *input);
+
+#endif

@@ -1,0 +1,75 @@
+/* A text that grows by doubling. */
+#include "format/text.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/host.h"
+
+/* Room for n more bytes and the end. */
+static bool reserve(wf__text *text, size_t n) {
+  if (text->status) return false;
+  if (n >= SIZE_MAX / 4 - text->size) {
+    text->status = wf__fail_memory(n);
+    return false;
+  }
+  size_t need = text->size + n + 1, room = text->room ? text->room : 256;
+  if (need <= text->room) return true;
+  while (room < need) room *= 2;
+  char *data = wf__realloc(text->data, room);
+  if (!data) {
+    text->status = WF_NO_MEMORY;
+    return false;
+  }
+  text->data = data;
+  text->room = room;
+  return true;
+}
+
+void wf__text_append(wf__text *text, const char *bytes, size_t n) {
+  if (!reserve(text, n)) return;
+  if (n) memcpy(text->data + text->size, bytes, n);
+  text->size += n;
+  text->data[text->size] = 0;
+}
+
+void wf__text_put(wf__text *text, const char *string) { wf__text_append(text, string, strlen(string)); }
+
+void wf__text_printf(wf__text *text, const char *format, ...) {
+  char small[512];
+  va_list args;
+  va_start(args, format);
+  int n = vsnprintf(small, sizeof small, format, args);
+  va_end(args);
+  if (n < 0) return;
+  if ((size_t)n < sizeof small) {
+    wf__text_append(text, small, (size_t)n);
+    return;
+  }
+  if (!reserve(text, (size_t)n)) return;
+  va_start(args, format);
+  vsnprintf(text->data + text->size, (size_t)n + 1, format, args);
+  va_end(args);
+  text->size += (size_t)n;
+}
+
+void wf__text_repeat(wf__text *text, char c, int64_t count) {
+  if (count <= 0 || !reserve(text, (size_t)count)) return;
+  memset(text->data + text->size, c, (size_t)count);
+  text->size += (size_t)count;
+  text->data[text->size] = 0;
+}
+
+char *wf__text_take(wf__text *text) {
+  wf__text_append(text, "", 0);
+  char *data = text->status ? NULL : text->data;
+  if (!data) wf__release(text->data);
+  *text = (wf__text){0};
+  return data;
+}
+
+void wf__text_release(wf__text *text) {
+  wf__release(text->data);
+  *text = (wf__text){0};
+}
