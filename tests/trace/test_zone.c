@@ -145,8 +145,8 @@ __attribute__((noinline)) static wf_tag outer_operator(void) {
 
 static void names_the_users_line_and_the_innermost_operator(void **state) {
   assert_ok(wf_trace_start(WF_TRACE_FULL));
+  int line = __LINE__ + 1;
   wf_tag tag = outer_operator();
-  int line = __LINE__;
   assert_string_equal(tag.op, "addmm");
   wf__trace_ran(&tag, wf_sim(1), 3, 5, 9);
   wf_trace_stop();
