@@ -16,6 +16,12 @@ WF__KERNEL_GROUPS(WF_GROUP, WF_NOTHING)
 #undef WF_GROUP
 #endif
 
+const uint8_t wf__pointwise_arity[WF__PW_COUNT] = {
+#define WF_X(NAME, arity) arity,
+    WF__POINTWISE_OPS(WF_X)
+#undef WF_X
+};
+
 static wf__kernels tables[WF__ISA_AVX512 + 1];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 

@@ -16,6 +16,27 @@ typedef void (*wf__transpose_fn)(void *dst, int64_t dst_stride, const void *src,
 
 #define WF__ELEMENT_SIZES 5 /* 1, 2, 4, 8, 16 bytes */
 
+/* What pointwise operators compute in: halves in f32, all integers and bool in i64 (stores keep the low bits). */
+typedef enum wf__class { WF__CLASS_F32, WF__CLASS_F64, WF__CLASS_I64, WF__CLASSES } wf__class;
+/* Value operands of each operator; in[] holds no more. */
+extern const uint8_t wf__pointwise_arity[WF__PW_COUNT];
+/* The plan's scalars in both forms; absent ones have `given` false and the value 1. */
+typedef struct wf__pointwise_args {
+  double f[4];
+  int64_t i[4];
+  bool given[4];
+} wf__pointwise_args;
+/* out[i] := op(in[0][i], in[1][i], in[2][i]) for n consecutive elements of the class's type; masks are bytes; operators whose result is bool
+ * (wf__pointwise_gives_bool) write bytes. out may be the same array as an input. CLAMP_TENSOR: in[1], in[2] may be NULL. */
+typedef void (*wf__pointwise_fn)(void *out, const void *const *in, int64_t n, const wf__pointwise_args *args);
+static inline bool wf__pointwise_gives_bool(int op) {
+  return (op >= WF__PW_ISNAN && op <= WF__PW_LOGICAL_NOT) || (op >= WF__PW_EQ && op <= WF__PW_LOGICAL_XOR);
+}
+/* Whether in[k] is a mask of bytes. */
+static inline bool wf__pointwise_is_mask(int op, int k) {
+  return (op == WF__PW_WHERE && k == 0) || (op == WF__PW_MASKED_FILL && k == 1);
+}
+
 typedef struct wf__kernels {
   wf__convert_fn convert[WF_DTYPE_COUNT][WF_DTYPE_COUNT]; /* [from][to]; equal dtypes: a plain move */
   wf__gather_fn gather[WF__ELEMENT_SIZES];
@@ -25,11 +46,12 @@ typedef struct wf__kernels {
   void (*stream)(void *dst, const void *src, int64_t bytes);
   /* Fills bytes with the 64 bytes of `pattern`, its first byte at dst. stream: past the cache. */
   void (*fill)(void *dst, const void *pattern, int64_t bytes, bool stream);
+  wf__pointwise_fn pointwise[WF__CLASSES][WF__PW_COUNT]; /* NULL: not defined for the class */
 } wf__kernels;
 
 /* One line for each file of ref/ and its *.isa.c twin: wf__<group>_ref and wf__<group>_<isa> fill their part of the table.
  * R: only in ref/. */
-#define WF__KERNEL_GROUPS(X, R) X(convert) X(move)
+#define WF__KERNEL_GROUPS(X, R) X(convert) X(move) R(pointwise_float) R(pointwise_int)
 
 /* The table for the best instruction set that may be used. Never NULL. */
 const wf__kernels *wf__kernels_now(void);

@@ -1,0 +1,187 @@
+/* Pointwise kernels: ref/ against PyTorch (the table in pointwise_torch.h), every instruction set against ref/. */
+#include "test.h"
+
+#include <math.h>
+#include "guarded.h"
+#include "kernel/tables.h"
+#include "pointwise_torch.h"
+
+static const char *const op_names[] = {
+#define WF_X(NAME, arity) #NAME,
+    WF__POINTWISE_OPS(WF_X)
+#undef WF_X
+};
+
+static bool close_to(double got, double expected, double relative) {
+  if (isnan(expected)) return isnan(got);
+  if (!isfinite(expected)) return got == expected;
+  return fabs(got - expected) <= relative * fabs(expected) + 1e-300;
+}
+
+static wf__pointwise_args args_of(const double *scalar, int n) {
+  wf__pointwise_args a = {.f = {1, 1, 1, 1}, .i = {1, 1, 1, 1}};
+  for (int i = 0; i < n; i++) {
+    a.f[i] = scalar[i];
+    a.i[i] = (int64_t)scalar[i];
+    a.given[i] = true;
+  }
+  return a;
+}
+
+#define FLOATS ((int)(sizeof float_x / sizeof *float_x))
+#define INTEGERS ((int)(sizeof integer_x / sizeof *integer_x))
+
+static void doubles_are_what_pytorch_computes(void **state) {
+  (void)state;
+  const void *in[] = {float_x, float_y, float_z};
+  for (size_t r = 0; r < sizeof float_rows / sizeof *float_rows; r++) {
+    int op = float_rows[r].op;
+    double out[FLOATS];
+    uint8_t flags[FLOATS];
+    wf__pointwise_args args = args_of(float_rows[r].scalar, float_rows[r].scalars);
+    bool flag = wf__pointwise_gives_bool(op);
+    wf__kernels_of(WF__ISA_REF)->pointwise[WF__CLASS_F64][op](flag ? (void *)flags : out, in, FLOATS, &args);
+    for (int i = 0; i < FLOATS; i++) {
+      double got = flag ? flags[i] : out[i], expected = float_rows[r].expected[i];
+      if (!close_to(got, expected, 1e-13))
+        fail_msg("%s(%g, %g, %g) is %.17g, not %.17g", op_names[op], float_x[i], float_y[i], float_z[i], got, expected);
+    }
+  }
+}
+
+/* The inputs of the table as f32; those of its values that aren't f32 numbers give results that differ in the last places. */
+static void floats_are_what_pytorch_computes(void **state) {
+  (void)state;
+  float x[FLOATS], y[FLOATS], z[FLOATS];
+  for (int i = 0; i < FLOATS; i++) {
+    x[i] = (float)float_x[i];
+    y[i] = (float)float_y[i];
+    z[i] = (float)float_z[i];
+  }
+  const void *in[] = {x, y, z};
+  for (int isa = WF__ISA_REF; isa <= (int)best_isa(); isa++)
+    for (size_t r = 0; r < sizeof float_rows / sizeof *float_rows; r++) {
+      int op = float_rows[r].op;
+      float out[FLOATS];
+      uint8_t flags[FLOATS];
+      wf__pointwise_args args = args_of(float_rows[r].scalar, float_rows[r].scalars);
+      bool flag = wf__pointwise_gives_bool(op), discontinuous = op == WF__PW_DIV_FLOOR || op == WF__PW_REMAINDER || op == WF__PW_FMOD;
+      wf__kernels_of((wf__isa)isa)->pointwise[WF__CLASS_F32][op](flag ? (void *)flags : out, in, FLOATS, &args);
+      for (int i = 0; i < FLOATS; i++) {
+        double got = flag ? flags[i] : out[i], expected = float_rows[r].expected[i];
+        if (!flag && fabs(expected) > 3.4e38) expected = expected > 0 ? INFINITY : -INFINITY;
+        bool exact_inputs = x[i] == float_x[i] && y[i] == float_y[i];
+        if (discontinuous && !exact_inputs) continue;
+        if (!flag && fabs(got - expected) < 3e-7) continue; /* sums that cancel */
+        if (!close_to(got, expected, op == WF__PW_POW_SCALAR_BASE || op == WF__PW_POW_SCALAR_EXP ? 1e-5 : 2e-6))
+          fail_msg("%s %s(%g, %g, %g) is %.9g, not %.9g", wf__cpu_isa_name((wf__isa)isa), op_names[op], x[i], y[i], z[i], got, expected);
+      }
+    }
+}
+
+static void integers_are_what_pytorch_computes(void **state) {
+  (void)state;
+  const void *in[] = {integer_x, integer_y, integer_z};
+  for (int isa = WF__ISA_REF; isa <= (int)best_isa(); isa++)
+    for (size_t r = 0; r < sizeof integer_rows / sizeof *integer_rows; r++) {
+      int op = integer_rows[r].op;
+      int64_t out[INTEGERS];
+      uint8_t flags[INTEGERS];
+      wf__pointwise_args args = args_of(integer_rows[r].scalar, integer_rows[r].scalars);
+      bool flag = wf__pointwise_gives_bool(op);
+      wf__kernels_of((wf__isa)isa)->pointwise[WF__CLASS_I64][op](flag ? (void *)flags : out, in, INTEGERS, &args);
+      for (int i = 0; i < INTEGERS; i++)
+        if ((flag ? flags[i] : out[i]) != integer_rows[r].expected[i])
+          fail_msg("%s(%lld, %lld, %lld) is %lld", op_names[op], (long long)integer_x[i], (long long)integer_y[i], (long long)integer_z[i],
+                   (long long)out[i]);
+    }
+}
+
+static void the_quotient_that_does_not_fit_wraps(void **state) {
+  (void)state;
+  int64_t x = INT64_MIN, y = -1, out;
+  const void *in[] = {&x, &y};
+  wf__pointwise_args args = args_of(NULL, 0);
+  const wf__pointwise_fn *fn = wf__kernels_of(WF__ISA_REF)->pointwise[WF__CLASS_I64];
+  fn[WF__PW_DIV_TRUNC](&out, in, 1, &args);
+  assert_true(out == INT64_MIN);
+  fn[WF__PW_DIV_FLOOR](&out, in, 1, &args);
+  assert_true(out == INT64_MIN);
+  fn[WF__PW_REMAINDER](&out, in, 1, &args);
+  assert_true(out == 0);
+}
+
+/* Units in the last place of f32 between two numbers of it. */
+static int64_t ulps(float a, float b) {
+  int32_t i = (int32_t)wf__f32_bits(a), j = (int32_t)wf__f32_bits(b);
+  int64_t u = i < 0 ? (int64_t)INT32_MIN - i : i, v = j < 0 ? (int64_t)INT32_MIN - j : j;
+  return u > v ? u - v : v - u;
+}
+
+/* How far vectorised f32 may be from the rounded double. 0: equal bits but for the sign of zero and NaN's payload. */
+static int64_t allowed(int op) {
+  switch (op) {
+    case WF__PW_ADD: case WF__PW_SUB: case WF__PW_AFFINE: return 1; /* one fused rounding or two */
+    case WF__PW_RSQRT: case WF__PW_LERP: case WF__PW_ADDCMUL: case WF__PW_ADDCDIV: return 2;
+    default: return op >= WF__PW_EXP && op <= WF__PW_ERF ? 2 : 0;
+  }
+}
+
+static void every_instruction_set_computes_as_ref_does(void **state) {
+  (void)state;
+  uint64_t seed = 4711;
+  static const double scalar[] = {0.75, 1.5, 1.0, 0.0};
+  const int64_t lengths[] = {1, 5, 16, 33, 257, 1000};
+  static const wf_dtype dtypes[] = {WF_F32, WF_F64, WF_I64};
+  for (int isa = WF__ISA_BASE; isa <= (int)best_isa(); isa++)
+    for (int class = 0; class < WF__CLASSES; class++)
+      for (int op = 0; op < WF__PW_COUNT; op++) {
+        wf__pointwise_fn ref = wf__kernels_of(WF__ISA_REF)->pointwise[class][op], fast = wf__kernels_of((wf__isa)isa)->pointwise[class][op];
+        assert_true((ref == NULL) == (fast == NULL));
+        if (ref == fast) continue;
+        size_t size = wf_dtype_size(dtypes[class]), out_size = wf__pointwise_gives_bool(op) ? 1 : size;
+        for (int l = 0; l < 6; l++) {
+          int64_t n = lengths[l];
+          guarded in[3], out = guarded_new((size_t)n * out_size, out_size * (size_t)l), expected = guarded_new((size_t)n * out_size, 0);
+          const void *inputs[3];
+          for (int k = 0; k < 3; k++) {
+            in[k] = guarded_new((size_t)n * size, size * (size_t)(k + l));
+            random_fill(in[k].data, wf__pointwise_is_mask(op, k) ? WF_BOOL : dtypes[class], n, &seed);
+            inputs[k] = in[k].data;
+          }
+          if (class == WF__CLASS_I64)
+            for (int64_t i = 0; i < n; i++) ((int64_t *)in[1].data)[i] |= op >= WF__PW_DIV_TRUNC && op <= WF__PW_REMAINDER;
+          wf__pointwise_args args = args_of(scalar, 4);
+          ref(expected.data, inputs, n, &args);
+          fast(out.data, inputs, n, &args);
+          for (int64_t i = 0; i < n; i++) {
+            bool same = !memcmp(out.data + i * (int64_t)out_size, expected.data + i * (int64_t)out_size, out_size);
+            if (!same && class == WF__CLASS_F32 && out_size == 4) {
+              float got = ((float *)out.data)[i], want = ((float *)expected.data)[i];
+              same = (isnan(got) && isnan(want)) || got == want || ulps(got, want) <= allowed(op) || fabsf(got - want) < 1e-37f ||
+                     (op >= WF__PW_GELU && fabsf(got - want) <= 4e-7f * (1 + fabsf(want) * 4));
+              if (!same) print_error("%g %g %g -> %.9g, not %.9g\n", ((float *)in[0].data)[i], ((float *)in[1].data)[i],
+                                     ((float *)in[2].data)[i], got, want);
+            }
+            if (!same && class == WF__CLASS_F64 && out_size == 8) {
+              double got = ((double *)out.data)[i], want = ((double *)expected.data)[i];
+              same = (isnan(got) && isnan(want)) || got == want || (allowed(op) && close_to(got, want, 1e-15));
+            }
+            if (!same) fail_msg("%s: %s, class %d, element %d of %d", wf__cpu_isa_name((wf__isa)isa), op_names[op], class, (int)i, (int)n);
+          }
+          assert_true(guarded_intact(&out));
+          for (int k = 0; k < 3; k++) guarded_free(&in[k]);
+          guarded_free(&out);
+          guarded_free(&expected);
+        }
+      }
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(doubles_are_what_pytorch_computes),
+    cmocka_unit_test(floats_are_what_pytorch_computes),
+    cmocka_unit_test(integers_are_what_pytorch_computes),
+    cmocka_unit_test(the_quotient_that_does_not_fit_wraps),
+    cmocka_unit_test(every_instruction_set_computes_as_ref_does),
+};
+WF_TEST_MAIN("kernel/pointwise", tests)
