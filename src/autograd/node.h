@@ -8,8 +8,6 @@
 #include <weft/autograd.h>
 #include "tensor/tensor.h"
 
-#define WF__NODE_OUTPUTS 128
-
 typedef struct wf__node wf__node;
 
 /* Where a gradient goes: the input-th gradient of `node`. node NULL: nowhere. */
@@ -32,25 +30,52 @@ typedef struct wf__saved {
   wf__storage *storage;        /* NULL: nothing saved, or released */
   wf__version *version;
   wf__meta *meta;              /* of an input; an output gets its node back at wf__saved_get */
+  struct wf__checkpoint *checkpoint; /* the tensor isn't kept but computed again; `expected` is its number there */
   uint32_t expected;
   uint32_t output;             /* which output of the node, when is_output */
   uint8_t dtype;
   bool is_output;
+  bool computed;               /* an input that had a gradient function */
+  bool is_view;                /* a tracked view: its function is renewed when its base changes */
 } wf__saved;
+
+/* What the gradient of one output must look like: as the output. */
+typedef struct wf__result {
+  wf__device *device;
+  uint8_t dtype;
+  uint8_t ndim;
+  int64_t size[WF_MAX_DIMS];
+} wf__result;
 
 struct wf__node {
   const wf__node_class *cls;
   atomic_int refs;
-  uint64_t sequence;           /* later operators have higher numbers; leaves have the maximum */
-  uint32_t outputs;
-  uint16_t edges, saves;
+  uint32_t outputs;            /* how many of results[] are known */
+  uint32_t edges, saves;
+  uint16_t size_class;         /* node.c: which free list the block returns to */
   bool released;               /* saved tensors are gone */
+  uint64_t sequence;           /* later operators have higher numbers; leaves have the maximum */
   const void *site;            /* the user's line, while tracing or in anomaly mode */
-  void *hooks;
+  struct wf__hooks *hooks;
   wf__edge *edge;              /* [edges] */
   wf__saved *saved;            /* [saves] */
   void *payload;               /* numbers that the derivative needs; payload_bytes, zeroed */
+  wf__result first;            /* of output 0 */
+  wf__result *more;            /* of outputs 1 …; room for `room` */
+  uint32_t room;
+  uint32_t slot;               /* engine: place in `task`'s list */
+  struct wf__task *_Atomic task; /* engine: the pass that has claimed the node */
+  wf__node *next;              /* node.c: list of nodes to be freed */
 };
+
+static inline wf__result *wf__node_result(wf__node *node, uint32_t output) { return output ? &node->more[output - 1] : &node->first; }
+
+/* ---- connectivity of tensors ----------------------------------------------------------------------------------------- */
+
+/* Whether a gradient is wanted for t: a flagged leaf, a computed tensor, or a view of a base that is one. NULL: no. */
+bool wf__requires_grad(const wf_tensor *t);
+/* The function that computed t, its view history renewed first; borrowed; NULL for leaves, or with an error record. */
+wf__node *wf__grad_fn(const wf_tensor *t);
 
 /* ---- recording ----------------------------------------------------------------------------------------------------- */
 
@@ -71,7 +96,7 @@ wf_status wf__set_history(wf_tensor *t, wf__node *node, int output);
 
 /* ---- in derivatives -------------------------------------------------------------------------------------------------- */
 
-static inline bool wf__node_wants(const wf__node *node, int edge) { return edge < node->edges && node->edge[edge].node != NULL; }
+static inline bool wf__node_wants(const wf__node *node, int edge) { return (uint32_t)edge < node->edges && node->edge[edge].node != NULL; }
 /* The saved tensor, in the engine's scope; NULL with an error record when it was changed or released, NULL without one when the slot
  * is empty. */
 wf_tensor *wf__saved_get(wf__node *node, int slot);
@@ -79,7 +104,7 @@ wf_tensor *wf__saved_get(wf__node *node, int slot);
 /* ---- changing in place ------------------------------------------------------------------------------------------------ */
 
 /* Before: refuses what PyTorch refuses (leaf that requires grad, view of one, pieces of split, …) given all inputs of the operator,
- * self among them. */
+ * self among them. Also sets memory aside, so that wf__inplace_done can't fail once the data is changed. */
 wf_status wf__inplace_check(const wf_tensor *self, const wf_tensor *const *inputs, int n);
 /* After the data was written: version +1; node (may be NULL: nothing recorded) becomes self's history, by way of CopySlices when self is a
  * view. Takes no reference over. */
@@ -90,7 +115,6 @@ wf_status wf__inplace_done(wf_tensor *self, wf__node *node);
 /* Marks `view` as a tracked view of `self` (of its base when self is a view) and, when grads are recorded, sets `node` as its history.
  * creation: WF__VIEW_DEFAULT or WF__VIEW_MULTI_OUTPUT; NO_GRAD is derived from the mode. */
 wf_status wf__view_made(wf_tensor *view, const wf_tensor *self, wf__creation creation, wf__node *node, int output);
-/* Derivative of a view of unknown kind, by geometry (AsStridedBackward0): for regenerated histories. */
 
 /* ---- what the engine needs from op/, registered downward --------------------------------------------------------------- */
 
@@ -104,6 +128,9 @@ typedef struct wf__autograd_ops {
   wf_tensor *(*as_strided)(const wf_tensor *t, wf_dims size, wf_dims stride, int64_t offset);
   wf_status (*add_)(wf_tensor *self, const wf_tensor *other);
   wf_status (*copy_)(wf_tensor *self, const wf_tensor *source);
+  bool (*has_nan)(const wf_tensor *t);
+  void (*random_get)(uint64_t state[2]);                           /* default generator; NULL slots: no generator yet */
+  void (*random_set)(const uint64_t state[2]);
 } wf__autograd_ops;
 void wf__autograd_register(const wf__autograd_ops *ops);
 

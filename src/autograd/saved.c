@@ -1,0 +1,174 @@
+/* Saved tensors: what a derivative needs later, kept as layout, storage, version and connectivity. An input's meta is kept, so that a
+ * second derivative finds its way; an output gets its own node back instead, or node and tensor would keep each other alive.
+ *
+ * The version is compared before use: a tensor changed since it was saved is an error, never a wrong gradient. */
+#include "autograd/meta.h"
+
+#include <stdio.h>
+#include <string.h>
+#include "base/host.h"
+
+static void layout_copy(wf__layout *to, const wf__layout *from) {
+  to->ndim = from->ndim;
+  to->numel = from->numel;
+  to->offset = from->offset;
+  memcpy(to->size, from->size, (size_t)from->ndim * sizeof *from->size);
+  memcpy(to->stride, from->stride, (size_t)from->ndim * sizeof *from->stride);
+}
+
+void wf__saved_keep(wf__saved *s, const wf_tensor *t, wf__meta *meta, bool is_output, int output) {
+  wf__saved_release(s);
+  layout_copy(&s->layout, &t->layout);
+  s->dtype = t->dtype;
+  s->is_output = is_output;
+  s->output = (uint32_t)output;
+  s->is_view = t->base != NULL;
+  s->computed = meta && meta->grad_fn;
+  s->meta = wf__meta_retain(meta);
+  const wf__modes *modes = wf__self.modes;
+  if (WF__UNLIKELY(modes->recording != NULL) && wf__checkpoint_saves(s, t)) return;
+  s->storage = wf__storage_retain(t->storage);
+  s->version = wf__version_retain(t->version);
+  s->expected = atomic_load_explicit(&t->version->value, memory_order_relaxed);
+}
+
+void wf__save(wf__node *node, int slot, const wf_tensor *t) {
+  if (t) wf__saved_keep(&node->saved[slot], t, t->meta, false, 0);
+}
+
+void wf__save_output(wf__node *node, int slot, const wf_tensor *t, int output) {
+  if (t) wf__saved_keep(&node->saved[slot], t, NULL, true, output);
+}
+
+void wf__saved_release(wf__saved *s) {
+  if (s->checkpoint) {
+    wf__checkpoint_drop(s);
+  } else if (s->storage) {
+    wf__storage_release(s->storage);
+    wf__version_release(s->version);
+  } else {
+    return;
+  }
+  s->storage = NULL;
+  wf__meta_release(s->meta);
+  s->meta = NULL;
+}
+
+/* ---- checks ---------------------------------------------------------------------------------------------------------- */
+
+const char *wf__node_short_name(const wf__node *node, char buffer[WF__NODE_TEXT]) {
+  if (node->cls == &wf__copy_slices_class) return "torch::autograd::CopySlices";
+  if (!strcmp(node->cls->name, "CopyBackwards")) return "torch::autograd::CopyBackwards";
+  const char *name = node->cls->name, *cut = strstr(name, "Backward");
+  if (!cut) return name;
+  const char *digits = cut + strlen("Backward");
+  if (!strcmp(digits, "0")) digits = "";
+  snprintf(buffer, WF__NODE_TEXT, "%.*s%s", (int)(cut - name), name, digits);
+  return buffer;
+}
+
+static const char *const type_names[WF_DTYPE_COUNT] = {
+#define WF_X(NAME, value, bytes, kind, brief, name, scalar, cpp, type) [value] = type,
+    WF_DTYPE_TABLE(WF_X)
+#undef WF_X
+};
+
+static wf_status fail_released(const wf__node *node) {
+  wf__fail(WF_RUNTIME,
+           "Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). "
+           "Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True "
+           "if you need to backward through the graph a second time or if you need to access saved tensors after calling backward.");
+  wf__hint("the graph's %s gave up its saved tensors in the first pass: pass retain_graph to that pass", node->cls->name);
+  return wf__self.pending;
+}
+
+static wf_status fail_version(const wf__node *node, const wf__saved *s, uint32_t current) {
+  char size[WF__DIMS_TEXT], short_name[WF__NODE_TEXT], origin[WF__NODE_TEXT + 40] = "";
+  const char *saver = node ? node->cls->name : "checkpoint";
+  const wf__node *fn = s->is_output ? node : s->meta ? s->meta->grad_fn : NULL;
+  if (fn)
+    snprintf(origin, sizeof origin, ", which is output %u of %s,", s->is_output ? s->output : s->meta->output,
+             s->is_view ? "AsStrided" : wf__node_short_name(fn, short_name));
+  wf__fail(WF_RUNTIME,
+           "one of the variables needed for gradient computation has been modified by an inplace operation: [%s %s]%s is at version %u; "
+           "expected version %u instead. Hint: %s",
+           type_names[s->dtype], wf__dims_text(wf__layout_sizes(&s->layout), size), origin, current, s->expected,
+           wf__self.anomaly ? "the backtrace further above shows the operation that failed to compute its gradient. The variable in "
+                              "question was changed in there or anywhere later. Good luck!"
+                            : "enable anomaly detection to find the operation that failed to compute its gradient, with "
+                              "torch.autograd.set_detect_anomaly(True, check_nan=False).");
+  const char *by = atomic_load_explicit(&s->version->changed_by, memory_order_relaxed);
+  char where[256] = "";
+  if (node && node->site) snprintf(where, sizeof where, " (recorded at %p)", node->site);
+  wf__hint("%s saved it%s at version %u; the last change in place was made by %s. Change a clone instead, or use the operator that "
+           "returns a new tensor",
+           saver, where, s->expected, by ? by : "an unnamed operator");
+  return wf__self.pending;
+}
+
+wf_status wf__saved_check_version(const wf__node *node, const wf__saved *s) {
+  if (s->checkpoint || !s->storage) return WF_OK;
+  uint32_t current = atomic_load_explicit(&s->version->value, memory_order_relaxed);
+  return WF__LIKELY(current == s->expected) ? WF_OK : fail_version(node, s, current);
+}
+
+bool wf__node_saved_usable(const wf__node *node) {
+  if (node->released) return false;
+  for (uint32_t i = 0; i < node->saves; i++) {
+    const wf__saved *s = &node->saved[i];
+    if (s->storage && atomic_load_explicit(&s->version->value, memory_order_relaxed) != s->expected) return false;
+  }
+  return node->cls != &wf__copy_slices_class || wf__node_saved_usable(wf__copy_slices_inner(node));
+}
+
+wf_status wf__node_check_saved(wf__node *node) {
+  if (node->released) return fail_released(node);
+  for (uint32_t i = 0; i < node->saves; i++) WF__TRY(wf__saved_check_version(node, &node->saved[i]));
+  return node->cls == &wf__copy_slices_class ? wf__node_check_saved(wf__copy_slices_inner(node)) : WF_OK;
+}
+
+/* ---- use ------------------------------------------------------------------------------------------------------------- */
+
+static wf_status check_detached(const wf__saved *s) {
+  WF__CHECK(!s->computed || s->is_output || s->meta->grad_fn, WF_RUNTIME,
+            "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_().This is not supported, please use "
+            "out-of-place `.detach()` instead");
+  return WF_OK;
+}
+
+/* The connectivity of the unpacked tensor matters only to whoever records on. */
+static wf_status connect(wf_tensor *t, const wf__saved *s, wf__node *node) {
+  if (wf__self.grad_disabled) return WF_OK;
+  if (!s->is_output) {
+    t->meta = wf__meta_retain(s->meta);
+    return WF_OK;
+  }
+  wf__meta *meta = wf__meta_of(t);
+  if (!meta) return wf__self.pending;
+  meta->grad_fn = wf__node_retain(node);
+  meta->output = s->output;
+  return WF_OK;
+}
+
+wf_tensor *wf__saved_open(wf__saved *s, wf__node *node) {
+  if (!s->storage && !s->checkpoint) return NULL;
+  WF__TRY_OR(check_detached(s), NULL);
+  wf_tensor *t;
+  if (s->checkpoint) {
+    t = wf__checkpoint_get(s);
+  } else {
+    WF__TRY_OR(wf__saved_check_version(node, s), NULL);
+    t = wf__tensor_share(s->storage, s->version, (wf_dtype)s->dtype, &s->layout);
+  }
+  if (t && connect(t, s, node)) {
+    wf__tensor_release(t);
+    t = NULL;
+  }
+  return wf__give(t);
+}
+
+wf_tensor *wf__saved_get(wf__node *node, int slot) {
+  if (!node->released) return wf__saved_open(&node->saved[slot], node);
+  fail_released(node);
+  return NULL;
+}
