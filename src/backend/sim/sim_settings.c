@@ -1,0 +1,149 @@
+/* The parser of WEFT_SIM: comma-separated key=value, the last of a key counts. Numbers need their whole text to be understood, so a
+ * misspelt unit is an error and not a default. */
+#include "backend/sim/sim_settings.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MEMORY_DEFAULT ((size_t)16 << 30)
+#define MEMORY_LEAST ((size_t)2 << 20) /* a segment of the allocator */
+#define MEMORY_MOST ((size_t)4 << 40)
+#define KERNEL_US_MOST 1e7
+
+wf__sim_settings wf__sim_defaults(void) { return (wf__sim_settings){.memory = MEMORY_DEFAULT, .devices = 1}; }
+
+typedef struct unit {
+  const char *name;
+  double factor;
+} unit;
+
+/* A decimal number with one of the units behind it; nothing else. Returns what follows, NULL if it isn't one. */
+static const char *read_number(const char *text, const unit *units, double *value) {
+  if (!strchr("0123456789.", *text) || !*text) return NULL; /* strtod would take signs, spaces, inf and nan as well */
+  char *end;
+  double number = strtod(text, &end);
+  if (end == text || !isfinite(number)) return NULL;
+  const unit *best = NULL;
+  for (const unit *u = units; u->name; u++)
+    if (!strncmp(end, u->name, strlen(u->name)) && (!best || strlen(u->name) > strlen(best->name))) best = u;
+  if (!best) return NULL;
+  *value = number * best->factor;
+  return end + strlen(best->name);
+}
+
+static const unit byte_units[] = {{"", 1},          {"B", 1},          {"KB", 1e3},        {"MB", 1e6},        {"GB", 1e9},
+                                  {"TB", 1e12},     {"KiB", 0x1p10},   {"MiB", 0x1p20},    {"GiB", 0x1p30},    {"TiB", 0x1p40},
+                                  {NULL, 0}};
+static const unit rate_units[] = {{"B/s", 1e-9}, {"KB/s", 1e-6}, {"MB/s", 1e-3}, {"GB/s", 1}, {"TB/s", 1e3}, {NULL, 0}};
+static const unit time_units[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}, {NULL, 0}};
+static const unit no_unit[] = {{"", 1}, {NULL, 0}};
+
+/* The whole text as a number in the units. */
+static bool whole_number(const char *text, const unit *units, double *value) {
+  const char *end = read_number(text, units, value);
+  return end && !*end;
+}
+
+static bool set_memory(const char *value, wf__sim_settings *s) {
+  double bytes;
+  if (!whole_number(value, byte_units, &bytes) || bytes < (double)MEMORY_LEAST || bytes > (double)MEMORY_MOST) return false;
+  s->memory = (size_t)bytes;
+  return true;
+}
+
+static bool set_devices(const char *value, wf__sim_settings *s) {
+  double n;
+  if (!whole_number(value, no_unit, &n) || n < 1 || n > WF__SIM_DEVICES_MAX || n != floor(n)) return false;
+  s->devices = (int)n;
+  return true;
+}
+
+/* What a lane moves in practice, payload only, for large transfers from pinned memory; latency of one transfer with its launch. */
+static const double lane_bytes_per_ns[] = {[3] = 0.77, [4] = 1.54, [5] = 3.08};
+#define PCIE_LATENCY_NS 8000
+
+static bool named_link(const char *value, wf__sim_settings *s) {
+  int generation, lanes, used = 0;
+  if (sscanf(value, "pcie%1dx%2d%n", &generation, &lanes, &used) != 2 || value[used]) return false;
+  if (generation < 3 || generation > 5 || lanes < 1 || lanes > 16 || (lanes & (lanes - 1))) return false;
+  s->link_bytes_per_ns = lane_bytes_per_ns[generation] * lanes;
+  s->link_latency_ns = PCIE_LATENCY_NS;
+  return true;
+}
+
+static bool measured_link(const char *value, wf__sim_settings *s) {
+  double rate, latency = 0;
+  const char *end = read_number(value, rate_units, &rate);
+  if (!end || rate <= 0 || (*end && *end != '+')) return false;
+  if (*end && (!whole_number(end + 1, time_units, &latency) || latency > 1e10)) return false;
+  s->link_bytes_per_ns = rate;
+  s->link_latency_ns = (int64_t)latency;
+  return true;
+}
+
+static bool set_link(const char *value, wf__sim_settings *s) {
+  if (strlen(value) >= sizeof s->link_name || (!named_link(value, s) && !measured_link(value, s))) return false;
+  snprintf(s->link_name, sizeof s->link_name, "%s", value);
+  return true;
+}
+
+static bool set_kernel(const char *value, wf__sim_settings *s) {
+  double us;
+  if (!whole_number(value, no_unit, &us) || us > KERNEL_US_MOST) return false;
+  s->kernel_ns = (int64_t)(us * 1e3);
+  return true;
+}
+
+static bool set_fault(const char *value, wf__sim_settings *s) {
+  const struct {
+    const char *name;
+    int64_t *nth;
+  } kinds[] = {{"launch:", &s->fail_launch}, {"copy:", &s->fail_copy}, {"alloc:", &s->fail_alloc}};
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+    size_t n = strlen(kinds[i].name);
+    double nth;
+    if (strncmp(value, kinds[i].name, n)) continue;
+    if (!whole_number(value + n, no_unit, &nth) || nth < 1 || nth > 1e15 || nth != floor(nth)) return false;
+    *kinds[i].nth = (int64_t)nth;
+    return true;
+  }
+  return false;
+}
+
+static const struct {
+  const char *name;
+  bool (*set)(const char *value, wf__sim_settings *s);
+} keys[] = {{"mem", set_memory}, {"devices", set_devices}, {"link", set_link}, {"kernel_us", set_kernel}, {"fault", set_fault}};
+
+static bool set_one(const char *pair, wf__sim_settings *s, char *error, size_t error_size) {
+  const char *equals = strchr(pair, '=');
+  size_t n = equals ? (size_t)(equals - pair) : strlen(pair);
+  for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+    if (strlen(keys[i].name) != n || memcmp(keys[i].name, pair, n)) continue;
+    if (equals && keys[i].set(equals + 1, s)) return true;
+    snprintf(error, error_size, "WEFT_SIM: bad value '%.80s' for %s", equals ? equals + 1 : "", keys[i].name);
+    return false;
+  }
+  snprintf(error, error_size, "WEFT_SIM: unknown key '%.*s'", (int)(n < 80 ? n : 80), pair);
+  return false;
+}
+
+bool wf__sim_parse(const char *text, wf__sim_settings *settings, char *error, size_t error_size) {
+  wf__sim_settings s = wf__sim_defaults();
+  while (text && *text) {
+    size_t n = strcspn(text, ",");
+    char pair[128];
+    if (n >= sizeof pair) {
+      snprintf(error, error_size, "WEFT_SIM: setting '%.60s…' is too long", text);
+      return false;
+    }
+    memcpy(pair, text, n);
+    pair[n] = 0;
+    if (n && !set_one(pair, &s, error, error_size)) return false;
+    text += n + (text[n] == ',');
+  }
+  *settings = s;
+  return true;
+}
