@@ -29,6 +29,14 @@ if(TARGET weft_command)
 endif()
 weft_program(weft-replay tools/replay weft ZLIB::ZLIB)
 
+# What is installed and run, without tests and examples.
+add_custom_target(programs DEPENDS weft)
+foreach(program weft_command weft-replay)
+  if(TARGET ${program})
+    add_dependencies(programs ${program})
+  endif()
+endforeach()
+
 if(WEFT_EXAMPLES)
   file(GLOB examples CONFIGURE_DEPENDS examples/*.c)
   foreach(source ${examples})

@@ -20,6 +20,7 @@ typedef enum wf_allocator_action {
   WF_ACTION_SEGMENT_FREE,   /* the driver took it back */
   WF_ACTION_OOM             /* a request failed; no address */
 } wf_allocator_action;
+/** One thing that the policy did. Addresses and streams as the driver names them. */
 typedef struct wf_allocator_event {
   wf_allocator_action action;
   uintptr_t address;
