@@ -1,4 +1,6 @@
-/* The copy engine's front: every copy of the library goes through wf__copy. */
+/* The copy engine: every copy of the library goes through wf__copy.
+ *   form.c     the normal form that a copy is brought to       copy.c    within one device, fills, overlap, policy
+ *   between.c  between devices                                 copies.c  new tensors that are copies */
 #ifndef WF_COPY_COPY_H
 #define WF_COPY_COPY_H
 

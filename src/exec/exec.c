@@ -29,10 +29,9 @@ const wf__family_row *wf__family_of(const wf_plan *plan) {
 }
 
 const char *wf__scalar_type_name(wf_dtype dtype) {
-  static const char *const names[WF_DTYPE_COUNT] = {
-      [WF_DTYPE_NONE] = "Undefined",
+  static const char *const names[WF_DTYPE_COUNT] = {[WF_DTYPE_NONE] = "Undefined",
 #define WF_X(NAME, value, bytes, kind, brief, name, scalar_type, ...) [value] = scalar_type,
-      WF_DTYPE_TABLE(WF_X)
+                                                    WF_DTYPE_TABLE(WF_X)
 #undef WF_X
   };
   return names[(unsigned)dtype < WF_DTYPE_COUNT ? dtype : WF_DTYPE_NONE];

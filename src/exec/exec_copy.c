@@ -14,24 +14,24 @@
 #include "exec/walk.h"
 #include "kernel/tables.h"
 
-#define BLOCK 512              /* elements of a block on the stack: 4 KiB of f64, so that two blocks stay in L1 */
-#define CHUNK 65536            /* elements of a row that one thread takes at a time */
-#define TILE 64                /* a block of tiles is TILE x TILE: 16 KiB of f32 */
-#define LINE 64                /* bytes of a cache line */
+#define BLOCK 512   /* elements of a block on the stack: 4 KiB of f64, so that two blocks stay in L1 */
+#define CHUNK 65536 /* elements of a row that one thread takes at a time */
+#define TILE 64     /* a block of tiles is TILE x TILE: 16 KiB of f32 */
+#define LINE 64     /* bytes of a cache line */
 
 typedef struct job {
   wf__walk walk;
   const wf__kernels *kernels;
-  wf__convert_fn convert;      /* NULL: the dtypes are equal */
-  int64_t dst_size, src_size;  /* bytes of an element */
+  wf__convert_fn convert;     /* NULL: the dtypes are equal */
+  int64_t dst_size, src_size; /* bytes of an element */
   int dst_log, src_log;
-  int64_t n;                   /* inner row: elements and byte strides */
+  int64_t n; /* inner row: elements and byte strides */
   int64_t dst_stride, src_stride;
-  int64_t chunks;              /* pieces that each inner row is cut into */
-  int64_t rows;                /* tiles: elements along the source's fastest dim, and the destination's stride there */
+  int64_t chunks; /* pieces that each inner row is cut into */
+  int64_t rows;   /* tiles: elements along the source's fastest dim, and the destination's stride there */
   int64_t row_stride;
   bool stream;
-  const char *pattern;         /* fill: BLOCK elements */
+  const char *pattern; /* fill: BLOCK elements */
 } job;
 
 static int log_of(int64_t size) { return __builtin_ctzll((unsigned long long)size); }
@@ -60,9 +60,12 @@ static void move_block(const job *j, char *dst, const char *src, int64_t src_str
 static void move_row(const job *j, char *dst, const char *src, int64_t src_stride, int64_t n) {
   bool from_consecutive = src_stride == j->src_size, to_consecutive = j->dst_stride == j->dst_size;
   if (from_consecutive && to_consecutive) {
-    if (j->convert) j->convert(dst, src, n);
-    else if (j->stream) j->kernels->stream(dst, src, n * j->dst_size);
-    else memcpy(dst, src, (size_t)(n * j->dst_size));
+    if (j->convert)
+      j->convert(dst, src, n);
+    else if (j->stream)
+      j->kernels->stream(dst, src, n * j->dst_size);
+    else
+      memcpy(dst, src, (size_t)(n * j->dst_size));
   } else if (!j->convert && to_consecutive) {
     j->kernels->gather[j->dst_log](dst, src, src_stride, n);
   } else if (!j->convert && from_consecutive) {
@@ -89,8 +92,10 @@ static void do_rows(void *context, int64_t begin, int64_t end) {
   for (int64_t unit = begin, piece = begin % j->chunks; unit < end; unit++) {
     int64_t first = piece * CHUNK, n = j->n - first < CHUNK ? j->n - first : CHUNK;
     char *dst = at.at[0] + first * j->dst_stride;
-    if (j->pattern) fill_row(j, dst, n);
-    else move_row(j, dst, at.at[1] + first * j->src_stride, j->src_stride, n);
+    if (j->pattern)
+      fill_row(j, dst, n);
+    else
+      move_row(j, dst, at.at[1] + first * j->src_stride, j->src_stride, n);
     if (++piece < j->chunks) continue;
     piece = 0;
     wf__walk_next(&j->walk, &at);
@@ -113,8 +118,8 @@ static void do_tiles(void *context, int64_t begin, int64_t end) {
   wf__walk_seek(&j->walk, begin / j->chunks, &at);
   for (int64_t unit = begin, piece = begin % j->chunks; unit < end; unit++) {
     int64_t first = piece * TILE, rows = j->rows - first < TILE ? j->rows - first : TILE;
-    j->kernels->transpose[j->dst_log](at.at[0] + first * j->row_stride, j->row_stride, at.at[1] + first * j->src_size, j->src_stride, rows,
-                                      j->n, j->stream);
+    j->kernels->transpose[j->dst_log](at.at[0] + first * j->row_stride, j->row_stride, at.at[1] + first * j->src_size,
+                                      j->src_stride, rows, j->n, j->stream);
     if (++piece < j->chunks) continue;
     piece = 0;
     wf__walk_next(&j->walk, &at);
@@ -131,10 +136,11 @@ static void do_tiles_by_block(void *context, int64_t begin, int64_t end) {
     int64_t first = piece * TILE, rows = j->rows - first < TILE ? j->rows - first : TILE;
     for (int64_t c = 0; c < j->n; c += TILE) {
       int64_t cols = j->n - c < TILE ? j->n - c : TILE;
-      j->kernels->transpose[j->src_log](block, TILE * j->src_size, at.at[1] + first * j->src_size + c * j->src_stride, j->src_stride, rows,
-                                        cols, false);
+      j->kernels->transpose[j->src_log](block, TILE * j->src_size, at.at[1] + first * j->src_size + c * j->src_stride,
+                                        j->src_stride, rows, cols, false);
       for (int64_t r = 0; r < rows; r++)
-        move_row(j, at.at[0] + (first + r) * j->row_stride + c * j->dst_stride, block + r * TILE * j->src_size, j->src_size, cols);
+        move_row(j, at.at[0] + (first + r) * j->row_stride + c * j->dst_stride, block + r * TILE * j->src_size,
+                 j->src_size, cols);
     }
     if (++piece < j->chunks) continue;
     piece = 0;
@@ -192,7 +198,8 @@ static void set_inner(job *j, const wf_plan *plan) {
 static wf_status run_copy(const wf_plan *given, int64_t count) {
   wf_plan plan = *given;
   wf_dtype to = plan.operand[0].dtype, from = plan.operand[1].dtype;
-  job j = {.kernels = wf__kernels_now(), .dst_size = (int64_t)wf_dtype_size(to), .src_size = (int64_t)wf_dtype_size(from)};
+  job j = {
+      .kernels = wf__kernels_now(), .dst_size = (int64_t)wf_dtype_size(to), .src_size = (int64_t)wf_dtype_size(from)};
   if (from != to) {
     j.convert = j.kernels->convert[from][to];
   } else {

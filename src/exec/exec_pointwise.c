@@ -11,21 +11,21 @@
 #include "exec/walk.h"
 #include "kernel/tables.h"
 
-#define BLOCK 512    /* elements; at most 4 KiB an operand, four of them in L1 */
-#define CHUNK 16384  /* elements of a row that a thread takes at a time */
-#define TILE 32      /* TILE x TILE elements are transposed at a time: 8 KiB of f64 an operand */
+#define BLOCK 512   /* elements; at most 4 KiB an operand, four of them in L1 */
+#define CHUNK 16384 /* elements of a row that a thread takes at a time */
+#define TILE 32     /* TILE x TILE elements are transposed at a time: 8 KiB of f64 an operand */
 #define MOST_INPUTS 3
 
 typedef struct input {
   bool present;
-  bool missing;              /* neither a tensor nor a number: the kernel gets NULL */
+  bool missing; /* neither a tensor nor a number: the kernel gets NULL */
   bool is_mask;
   int log_size;
   int64_t size;
   wf__convert_fn to_compute; /* NULL: nothing to do */
   wf__convert_fn to_class;
-  double number;             /* when absent: the value for a float class */
-  int64_t integer;           /* and for the integer class */
+  double number;   /* when absent: the value for a float class */
+  int64_t integer; /* and for the integer class */
 } input;
 
 typedef struct job {
@@ -36,14 +36,14 @@ typedef struct job {
   wf__class class;
   int inputs;
   input in[MOST_INPUTS];
-  wf__convert_fn from_class;  /* result: class to compute */
+  wf__convert_fn from_class;   /* result: class to compute */
   wf__convert_fn from_compute; /* then compute to the output's dtype */
   int out_log;
   int64_t out_size;
-  bool has_result_copy;       /* the kernel can't write to the output itself */
+  bool has_result_copy; /* the kernel can't write to the output itself */
   int64_t n, chunks;
   int64_t stride[1 + MOST_INPUTS]; /* along the row, bytes */
-  int64_t rows;               /* tiles: size of the second inner dim, and its strides */
+  int64_t rows;                    /* tiles: size of the second inner dim, and its strides */
   int64_t row_stride[1 + MOST_INPUTS];
   bool turned[1 + MOST_INPUTS]; /* transposed before use */
 } job;
@@ -73,9 +73,12 @@ static void fill_constant(const job *j, int k, const char *src, blocks *b, int64
   const input *in = &j->in[k];
   char one[8] = {0}, spare[8];
   if (!in->present) {
-    if (j->class == WF__CLASS_F32) *(float *)one = (float)in->number;
-    else if (j->class == WF__CLASS_F64) *(double *)one = in->number;
-    else *(int64_t *)one = in->integer;
+    if (j->class == WF__CLASS_F32)
+      *(float *)one = (float)in->number;
+    else if (j->class == WF__CLASS_F64)
+      *(double *)one = in->number;
+    else
+      *(int64_t *)one = in->integer;
     if (in->is_mask) one[0] = in->integer != 0;
   } else if (in->to_compute || in->to_class) {
     cast_into(in, one, src, spare, 1);
@@ -129,9 +132,12 @@ static void do_row(const job *j, char *const *at, const int64_t *stride, blocks 
     in_place[k] = !constant && !o->to_compute && !o->to_class && stride[k + 1] == o->size;
     whole = whole && (in_place[k] || o->missing);
     in[k] = b->value[k];
-    if (in_place[k]) in[k] = at[k + 1];
-    else if (o->missing) in[k] = NULL;
-    else if (constant) fill_constant(j, k, at[k + 1], b, first);
+    if (in_place[k])
+      in[k] = at[k + 1];
+    else if (o->missing)
+      in[k] = NULL;
+    else if (constant)
+      fill_constant(j, k, at[k + 1], b, first);
   }
   if (whole) {
     j->fn(at[0], in, n, &j->args);
@@ -140,8 +146,10 @@ static void do_row(const job *j, char *const *at, const int64_t *stride, blocks 
   for (int64_t i = 0; i < n; i += BLOCK) {
     int64_t count = n - i < BLOCK ? n - i : BLOCK;
     for (int k = 0; k < j->inputs; k++) {
-      if (in_place[k]) in[k] = at[k + 1] + i * stride[k + 1];
-      else if (j->in[k].present && stride[k + 1] != 0) in[k] = load_block(j, k, at[k + 1] + i * stride[k + 1], stride[k + 1], b, count);
+      if (in_place[k])
+        in[k] = at[k + 1] + i * stride[k + 1];
+      else if (j->in[k].present && stride[k + 1] != 0)
+        in[k] = load_block(j, k, at[k + 1] + i * stride[k + 1], stride[k + 1], b, count);
     }
     bool direct = !j->has_result_copy && stride[0] == j->out_size;
     char *dst = at[0] + i * stride[0];
@@ -168,7 +176,8 @@ static void do_rows(void *context, int64_t begin, int64_t end) {
 
 /* ---- tiles ----------------------------------------------------------------------------------------------------------------- */
 
-static void do_tile(const job *j, char *const *corner, int64_t rows, int64_t cols, blocks *b, char (*turned)[TILE * TILE * 8]) {
+static void do_tile(const job *j, char *const *corner, int64_t rows, int64_t cols, blocks *b,
+                    char (*turned)[TILE * TILE * 8]) {
   char *at[1 + MOST_INPUTS];
   int64_t step[1 + MOST_INPUTS], stride[1 + MOST_INPUTS];
   for (int o = 0; o <= j->inputs; o++) {
@@ -235,7 +244,8 @@ static void run(job *j, const wf_plan *plan) {
   j->chunks = (j->rows + TILE - 1) / TILE;
   for (int o = 0; o <= j->inputs; o++) {
     j->row_stride[o] = plan->operand[o].stride[other];
-    j->turned[o] = o > 0 && j->in[o - 1].present && j->row_stride[o] == j->in[o - 1].size && j->stride[o] != 0 && j->stride[o] != j->in[o - 1].size;
+    j->turned[o] = o > 0 && j->in[o - 1].present && j->row_stride[o] == j->in[o - 1].size && j->stride[o] != 0 &&
+                   j->stride[o] != j->in[o - 1].size;
   }
   int64_t unit = j->n * (j->rows < TILE ? j->rows : TILE);
   wf__parallel(j->walk.count * j->chunks, (WF__GRAIN + unit - 1) / unit, do_tiles, j);
@@ -249,12 +259,15 @@ static const char *kernel_name(int op, char buffer[48]) {
     case WF__PW_CEIL: return "ceil_vml_cpu";
     case WF__PW_ROUND: return "round_vml_cpu";
     case WF__PW_TRUNC: return "trunc_vml_cpu";
-    case WF__PW_GELU: case WF__PW_GELU_TANH: return "GeluKernelImpl";
+    case WF__PW_GELU:
+    case WF__PW_GELU_TANH: return "GeluKernelImpl";
     case WF__PW_LERP: return "lerp_kernel_tensor";
     case WF__PW_ADDCMUL: return "addcmul_cpu_out";
     case WF__PW_ADDCDIV: return "addcdiv_cpu_out";
     case WF__PW_CLAMP_TENSOR: return "clamp_cpu";
-    case WF__PW_POW: case WF__PW_POW_SCALAR_EXP: case WF__PW_POW_SCALAR_BASE: return "pow";
+    case WF__PW_POW:
+    case WF__PW_POW_SCALAR_EXP:
+    case WF__PW_POW_SCALAR_BASE: return "pow";
     default: break;
   }
   static const char *const names[] = {
@@ -271,9 +284,24 @@ static const char *kernel_name(int op, char buffer[48]) {
 /* Operators on integers that PyTorch refuses for bool. */
 static bool refuses_bool(int op) {
   switch (op) {
-    case WF__PW_NEG: case WF__PW_ABS: case WF__PW_FLOOR: case WF__PW_CEIL: case WF__PW_ROUND: case WF__PW_TRUNC: case WF__PW_RELU:
-    case WF__PW_HARDTANH: case WF__PW_DIV_TRUNC: case WF__PW_DIV_FLOOR: case WF__PW_FMOD: case WF__PW_REMAINDER: case WF__PW_POW:
-    case WF__PW_POW_SCALAR_EXP: case WF__PW_POW_SCALAR_BASE: case WF__PW_ADDCMUL: case WF__PW_CLAMP: case WF__PW_CLAMP_TENSOR: return true;
+    case WF__PW_NEG:
+    case WF__PW_ABS:
+    case WF__PW_FLOOR:
+    case WF__PW_CEIL:
+    case WF__PW_ROUND:
+    case WF__PW_TRUNC:
+    case WF__PW_RELU:
+    case WF__PW_HARDTANH:
+    case WF__PW_DIV_TRUNC:
+    case WF__PW_DIV_FLOOR:
+    case WF__PW_FMOD:
+    case WF__PW_REMAINDER:
+    case WF__PW_POW:
+    case WF__PW_POW_SCALAR_EXP:
+    case WF__PW_POW_SCALAR_BASE:
+    case WF__PW_ADDCMUL:
+    case WF__PW_CLAMP:
+    case WF__PW_CLAMP_TENSOR: return true;
     default: return false;
   }
 }
@@ -283,7 +311,9 @@ static wf__class class_of(wf_dtype compute) {
   return wf_dtype_is_float(compute) ? WF__CLASS_F32 : WF__CLASS_I64;
 }
 
-static wf_dtype class_dtype(wf__class class) { return class == WF__CLASS_F32 ? WF_F32 : class == WF__CLASS_F64 ? WF_F64 : WF_I64; }
+static wf_dtype class_dtype(wf__class class) {
+  return class == WF__CLASS_F32 ? WF_F32 : class == WF__CLASS_F64 ? WF_F64 : WF_I64;
+}
 
 /* A number beside halves: PyTorch multiplies and divides by it in f32, and rounds it first for everything else. */
 static bool keeps_wide_numbers(int op) {
@@ -384,7 +414,9 @@ static wf_status check_divisors(const job *j, const wf_plan *plan) {
 wf_status wf__exec_pointwise(const wf_plan *plan) {
   if (plan->op >= WF__PW_COUNT) return wf__no_kernel("pointwise_cpu", (wf_dtype)plan->compute);
   char name[48];
-  job j = {.kernels = wf__kernels_now(), .class = class_of((wf_dtype)plan->compute), .inputs = wf__pointwise_arity[plan->op]};
+  job j = {.kernels = wf__kernels_now(),
+           .class = class_of((wf_dtype)plan->compute),
+           .inputs = wf__pointwise_arity[plan->op]};
   int op = plan->op;
   if (plan->compute == WF_BOOL) {
     if (refuses_bool(op)) return wf__no_kernel(kernel_name(op, name), WF_BOOL);

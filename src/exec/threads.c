@@ -59,4 +59,6 @@ void wf__parallel_aligned(int64_t n, int64_t grain, int64_t align, wf__range_fn 
   }
 }
 
-void wf__parallel(int64_t n, int64_t grain, wf__range_fn fn, void *context) { wf__parallel_aligned(n, grain, 1, fn, context); }
+void wf__parallel(int64_t n, int64_t grain, wf__range_fn fn, void *context) {
+  wf__parallel_aligned(n, grain, 1, fn, context);
+}

@@ -7,9 +7,9 @@
 
 typedef struct wf__walk {
   int ndim, operands;
-  int64_t count;                                      /* product of size; 1 without dims */
-  int64_t size[WF_MAX_DIMS];                          /* fastest last */
-  int64_t stride[WF_PLAN_OPERANDS][WF_MAX_DIMS];      /* bytes */
+  int64_t count;                                 /* product of size; 1 without dims */
+  int64_t size[WF_MAX_DIMS];                     /* fastest last */
+  int64_t stride[WF_PLAN_OPERANDS][WF_MAX_DIMS]; /* bytes */
   char *base[WF_PLAN_OPERANDS];
 } wf__walk;
 

@@ -30,7 +30,8 @@ static inline uint16_t wf__half_narrow(float f) {
 static inline void wf__half_to_float(float *dst, const uint16_t *src, int64_t n) {
   int64_t i = 0;
 #if defined(__AVX512F__)
-  for (; i + 16 <= n; i += 16) _mm512_storeu_ps(dst + i, _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(src + i))));
+  for (; i + 16 <= n; i += 16)
+    _mm512_storeu_ps(dst + i, _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(src + i))));
 #endif
 #if defined(__F16C__)
   for (; i + 8 <= n; i += 8) _mm256_storeu_ps(dst + i, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(src + i))));
@@ -45,7 +46,8 @@ static inline void wf__float_to_half(uint16_t *dst, const float *src, int64_t n)
   for (; i + 16 <= n; i += 16) {
     __m512 v = _mm512_loadu_ps(src + i);
     __mmask16 nan = _mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q);
-    __m512i quiet = _mm512_or_si512(_mm512_and_si512(_mm512_castps_si512(v), _mm512_set1_epi32(INT32_MIN)), _mm512_set1_epi32(0x7fc00000));
+    __m512i quiet = _mm512_or_si512(_mm512_and_si512(_mm512_castps_si512(v), _mm512_set1_epi32(INT32_MIN)),
+                                    _mm512_set1_epi32(0x7fc00000));
     v = _mm512_mask_mov_ps(v, nan, _mm512_castsi512_ps(quiet));
     _mm256_storeu_si256((__m256i *)(dst + i), _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
   }
@@ -53,7 +55,8 @@ static inline void wf__float_to_half(uint16_t *dst, const float *src, int64_t n)
   for (; i + 8 <= n; i += 8) {
     __m256 v = _mm256_loadu_ps(src + i);
     __m256 nan = _mm256_cmp_ps(v, v, _CMP_UNORD_Q);
-    __m256 quiet = _mm256_or_ps(_mm256_and_ps(v, _mm256_set1_ps(-0.0f)), _mm256_castsi256_ps(_mm256_set1_epi32(0x7fc00000)));
+    __m256 quiet =
+        _mm256_or_ps(_mm256_and_ps(v, _mm256_set1_ps(-0.0f)), _mm256_castsi256_ps(_mm256_set1_epi32(0x7fc00000)));
     v = _mm256_blendv_ps(v, quiet, nan);
     _mm_storeu_si128((__m128i *)(dst + i), _mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
   }

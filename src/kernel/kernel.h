@@ -27,24 +27,26 @@
  *                       THRESHOLD scalar[0] threshold; the others have their forward's scalars; ELU: scalar[3] true when operand 2
  *                       is the result
  * Integer division and remainder by zero: WF_RUNTIME "ZeroDivisionError", before anything is written. */
-#define WF__POINTWISE_OPS(X)                                                                                            \
-  X(NEG, 1) X(ABS, 1) X(SIGN, 1) X(SQUARE, 1) X(SQRT, 1) X(RSQRT, 1) X(RECIPROCAL, 1) X(EXP, 1) X(EXPM1, 1) X(LOG, 1)     \
-  X(LOG1P, 1) X(LOG2, 1) X(SIN, 1) X(COS, 1) X(TAN, 1) X(ATAN, 1) X(TANH, 1) X(SIGMOID, 1) X(ERF, 1) X(FLOOR, 1)         \
-  X(CEIL, 1) X(ROUND, 1) X(TRUNC, 1) X(ISNAN, 1) X(ISINF, 1) X(ISFINITE, 1) X(LOGICAL_NOT, 1) X(BITWISE_NOT, 1)          \
-  X(RELU, 1) X(GELU, 1) X(GELU_TANH, 1) X(SILU, 1) X(LEAKY_RELU, 1) X(ELU, 1) X(SOFTPLUS, 1) X(HARDTANH, 1)              \
-  X(CLAMP, 1) X(POW_SCALAR_EXP, 1) X(POW_SCALAR_BASE, 1) X(AFFINE, 1)                                                     \
-  X(ADD, 2) X(SUB, 2) X(MUL, 2) X(DIV, 2) X(DIV_TRUNC, 2) X(DIV_FLOOR, 2) X(FMOD, 2) X(REMAINDER, 2) X(POW, 2)           \
-  X(ATAN2, 2) X(MAXIMUM, 2) X(MINIMUM, 2) X(EQ, 2) X(NE, 2) X(LT, 2) X(LE, 2) X(GT, 2) X(GE, 2) X(LOGICAL_AND, 2)        \
-  X(LOGICAL_OR, 2) X(LOGICAL_XOR, 2) X(BITWISE_AND, 2) X(BITWISE_OR, 2) X(BITWISE_XOR, 2) X(THRESHOLD_BACKWARD, 2)       \
-  X(SIGMOID_BACKWARD, 2) X(TANH_BACKWARD, 2) X(GELU_BACKWARD, 2) X(GELU_TANH_BACKWARD, 2) X(SILU_BACKWARD, 2)            \
-  X(ELU_BACKWARD, 2) X(SOFTPLUS_BACKWARD, 2) X(LEAKY_RELU_BACKWARD, 2) X(HARDTANH_BACKWARD, 2)                            \
+/* clang-format off */
+#define WF__POINTWISE_OPS(X) \
+  X(NEG, 1) X(ABS, 1) X(SIGN, 1) X(SQUARE, 1) X(SQRT, 1) X(RSQRT, 1) X(RECIPROCAL, 1) X(EXP, 1) X(EXPM1, 1) X(LOG, 1) \
+  X(LOG1P, 1) X(LOG2, 1) X(SIN, 1) X(COS, 1) X(TAN, 1) X(ATAN, 1) X(TANH, 1) X(SIGMOID, 1) X(ERF, 1) X(FLOOR, 1) \
+  X(CEIL, 1) X(ROUND, 1) X(TRUNC, 1) X(ISNAN, 1) X(ISINF, 1) X(ISFINITE, 1) X(LOGICAL_NOT, 1) X(BITWISE_NOT, 1) \
+  X(RELU, 1) X(GELU, 1) X(GELU_TANH, 1) X(SILU, 1) X(LEAKY_RELU, 1) X(ELU, 1) X(SOFTPLUS, 1) X(HARDTANH, 1) \
+  X(CLAMP, 1) X(POW_SCALAR_EXP, 1) X(POW_SCALAR_BASE, 1) X(AFFINE, 1) \
+  X(ADD, 2) X(SUB, 2) X(MUL, 2) X(DIV, 2) X(DIV_TRUNC, 2) X(DIV_FLOOR, 2) X(FMOD, 2) X(REMAINDER, 2) X(POW, 2) \
+  X(ATAN2, 2) X(MAXIMUM, 2) X(MINIMUM, 2) X(EQ, 2) X(NE, 2) X(LT, 2) X(LE, 2) X(GT, 2) X(GE, 2) X(LOGICAL_AND, 2) \
+  X(LOGICAL_OR, 2) X(LOGICAL_XOR, 2) X(BITWISE_AND, 2) X(BITWISE_OR, 2) X(BITWISE_XOR, 2) X(THRESHOLD_BACKWARD, 2) \
+  X(SIGMOID_BACKWARD, 2) X(TANH_BACKWARD, 2) X(GELU_BACKWARD, 2) X(GELU_TANH_BACKWARD, 2) X(SILU_BACKWARD, 2) \
+  X(ELU_BACKWARD, 2) X(SOFTPLUS_BACKWARD, 2) X(LEAKY_RELU_BACKWARD, 2) X(HARDTANH_BACKWARD, 2) \
   X(WHERE, 3) X(LERP, 3) X(ADDCMUL, 3) X(ADDCDIV, 3) X(CLAMP_TENSOR, 3) X(MASKED_FILL, 2)
+/* clang-format on */
 
 typedef enum wf__pointwise_op {
 #define WF_X(NAME, arity) WF__PW_##NAME,
   WF__POINTWISE_OPS(WF_X)
 #undef WF_X
-  WF__PW_COUNT
+      WF__PW_COUNT
 } wf__pointwise_op;
 
 /* Operand 0 (byte stride 0 in the reduced dims) := reduction of operand 1 cast to `compute`. Nothing to reduce gives the neutral element
@@ -54,14 +56,16 @@ typedef enum wf__pointwise_op {
  *   VAR, STD              scalar[0] correction;  NORM  scalar[0] p (±inf allowed)
  *   ANY, ALL              operand 0 bool or u8;  COUNT_NONZERO  operand 0 i64
  * An index counts through the reduced dims in the plan's order, row-major: fronts build such plans in the tensor's own order of dims. */
-#define WF__REDUCE_OPS(X)                                                                                              \
-  X(SUM) X(MEAN) X(PROD) X(AMAX) X(AMIN) X(ARGMAX) X(ARGMIN) X(MAX_INDEX) X(MIN_INDEX) X(ANY) X(ALL) X(VAR) X(STD)       \
+/* clang-format off */
+#define WF__REDUCE_OPS(X) \
+  X(SUM) X(MEAN) X(PROD) X(AMAX) X(AMIN) X(ARGMAX) X(ARGMIN) X(MAX_INDEX) X(MIN_INDEX) X(ANY) X(ALL) X(VAR) X(STD) \
   X(NORM) X(COUNT_NONZERO) X(LOGSUMEXP)
+/* clang-format on */
 typedef enum wf__reduce_op {
 #define WF_X(NAME) WF__RED_##NAME,
   WF__REDUCE_OPS(WF_X)
 #undef WF_X
-  WF__RED_COUNT
+      WF__RED_COUNT
 } wf__reduce_op;
 
 /* Operand 0 in row-major order of the plan's sizes, which fronts leave unpermuted. ARANGE [n]: scalar[0] start, scalar[2] step.
@@ -71,12 +75,32 @@ typedef enum wf__range_op { WF__RANGE_ARANGE, WF__RANGE_LINSPACE, WF__RANGE_EYE 
  * wf__random_counters(n) counters from `offset` on. UNIFORM scalar[0] low, scalar[1] high: [low, high). NORMAL scalar[0] mean, scalar[1]
  * deviation. BERNOULLI scalar[0] probability, or operand 1 when present. INT scalar[0] low, scalar[1] high: [low, high). */
 static inline uint64_t wf__random_counters(int64_t n) { return ((uint64_t)n + 1) / 2; }
-typedef enum wf__random_op { WF__RANDOM_UNIFORM, WF__RANDOM_NORMAL, WF__RANDOM_BERNOULLI, WF__RANDOM_INT } wf__random_op;
+typedef enum wf__random_op {
+  WF__RANDOM_UNIFORM,
+  WF__RANDOM_NORMAL,
+  WF__RANDOM_BERNOULLI,
+  WF__RANDOM_INT
+} wf__random_op;
 typedef enum wf__conv_op { WF__CONV_FORWARD, WF__CONV_BACKWARD_DATA, WF__CONV_BACKWARD_WEIGHT } wf__conv_op;
 typedef enum wf__pool_op { WF__POOL_MAX, WF__POOL_MAX_BACKWARD, WF__POOL_AVG, WF__POOL_AVG_BACKWARD } wf__pool_op;
-typedef enum wf__norm_op { WF__NORM_BATCH, WF__NORM_BATCH_BACKWARD, WF__NORM_LAYER, WF__NORM_LAYER_BACKWARD } wf__norm_op;
-typedef enum wf__softmax_op { WF__SOFTMAX, WF__LOG_SOFTMAX, WF__SOFTMAX_BACKWARD, WF__LOG_SOFTMAX_BACKWARD } wf__softmax_op;
-typedef enum wf__loss_op { WF__LOSS_NLL, WF__LOSS_NLL_BACKWARD, WF__LOSS_CROSS_ENTROPY, WF__LOSS_CROSS_ENTROPY_BACKWARD } wf__loss_op;
+typedef enum wf__norm_op {
+  WF__NORM_BATCH,
+  WF__NORM_BATCH_BACKWARD,
+  WF__NORM_LAYER,
+  WF__NORM_LAYER_BACKWARD
+} wf__norm_op;
+typedef enum wf__softmax_op {
+  WF__SOFTMAX,
+  WF__LOG_SOFTMAX,
+  WF__SOFTMAX_BACKWARD,
+  WF__LOG_SOFTMAX_BACKWARD
+} wf__softmax_op;
+typedef enum wf__loss_op {
+  WF__LOSS_NLL,
+  WF__LOSS_NLL_BACKWARD,
+  WF__LOSS_CROSS_ENTROPY,
+  WF__LOSS_CROSS_ENTROPY_BACKWARD
+} wf__loss_op;
 /* One parameter: operand 0 the parameter; 1 momentum buffer or exp_avg; 2 exp_avg_sq; 3 max_exp_avg_sq (amsgrad); 4 gradient. All of one
  * dtype and shape; absent ones have data NULL. scalar[0] learning rate; param.optim the rest: `step` counts from 1 (this step included),
  * `first` when the momentum buffer is new and takes the gradient as it is. */

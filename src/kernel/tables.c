@@ -8,9 +8,9 @@ WF__KERNEL_GROUPS(WF_GROUP, WF_GROUP)
 #undef WF_GROUP
 #if defined(__x86_64__)
 #define WF_NOTHING(name)
-#define WF_GROUP(name)                            \
-  void wf__##name##_base(wf__kernels *table);     \
-  void wf__##name##_avx2(wf__kernels *table);     \
+#define WF_GROUP(name)                        \
+  void wf__##name##_base(wf__kernels *table); \
+  void wf__##name##_avx2(wf__kernels *table); \
   void wf__##name##_avx512(wf__kernels *table);
 WF__KERNEL_GROUPS(WF_GROUP, WF_NOTHING)
 #undef WF_GROUP

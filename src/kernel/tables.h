@@ -12,7 +12,8 @@ typedef void (*wf__gather_fn)(void *dst, const void *src, int64_t stride, int64_
 typedef void (*wf__scatter_fn)(void *dst, int64_t stride, const void *src, int64_t n);
 /* dst[r][c] := src[c][r] for `rows` x `cols` elements of the destination; both fastest dims are consecutive, row strides in bytes.
  * stream: store past the cache; dst and its stride must then be multiples of 64. */
-typedef void (*wf__transpose_fn)(void *dst, int64_t dst_stride, const void *src, int64_t src_stride, int64_t rows, int64_t cols, bool stream);
+typedef void (*wf__transpose_fn)(void *dst, int64_t dst_stride, const void *src, int64_t src_stride, int64_t rows,
+                                 int64_t cols, bool stream);
 
 #define WF__ELEMENT_SIZES 5 /* 1, 2, 4, 8, 16 bytes */
 
@@ -51,7 +52,9 @@ typedef struct wf__kernels {
 
 /* One line for each file of ref/ and its *.isa.c twin: wf__<group>_ref and wf__<group>_<isa> fill their part of the table.
  * R: only in ref/. */
+/* clang-format off */
 #define WF__KERNEL_GROUPS(X, R) X(convert) X(move) R(pointwise_float) R(pointwise_int)
+/* clang-format on */
 
 /* The table for the best instruction set that may be used. Never NULL. */
 const wf__kernels *wf__kernels_now(void);

@@ -50,8 +50,9 @@ static void check_random_copy(uint64_t *seed, int64_t most) {
   char *expected = malloc((size_t)bytes[0]);
   memcpy(expected, buffer[0].data, (size_t)bytes[0]);
   for (int64_t i = 0; i < count; i++)
-    wf__kernels_of(WF__ISA_REF)->convert[plan.operand[1].dtype][plan.operand[0].dtype](
-        expected + (element(&plan, 0, i) - buffer[0].data), element(&plan, 1, i), 1);
+    wf__kernels_of(WF__ISA_REF)
+        ->convert[plan.operand[1].dtype][plan.operand[0].dtype](expected + (element(&plan, 0, i) - buffer[0].data),
+                                                                element(&plan, 1, i), 1);
   assert_ok(wf__exec(&plan));
   assert_memory_equal(buffer[0].data, expected, (size_t)bytes[0]);
   assert_true(guarded_intact(&buffer[0]) && guarded_intact(&buffer[1]));
@@ -86,7 +87,8 @@ static void a_large_copy_is_the_same_on_any_number_of_threads(void **state) {
 static void a_plan_without_a_source_fills(void **state) {
   (void)state;
   int16_t data[6] = {1, 2, 3, 4, 5, 6};
-  wf_plan plan = {.family = WF_FAMILY_COPY, .operands = 1, .outputs = 1, .ndim = 2, .size = {2, 2}, .scalar = {wf_float(-7.9)}};
+  wf_plan plan = {
+      .family = WF_FAMILY_COPY, .operands = 1, .outputs = 1, .ndim = 2, .size = {2, 2}, .scalar = {wf_float(-7.9)}};
   plan.operand[0] = (wf_operand){data, WF_I16, {6, 4}};
   assert_ok(wf__exec(&plan));
   const int16_t expected[6] = {-7, 2, -7, -7, 5, -7};
@@ -96,7 +98,8 @@ static void a_plan_without_a_source_fills(void **state) {
 static void nothing_is_touched_when_a_size_is_zero(void **state) {
   (void)state;
   float one = 1;
-  wf_plan plan = {.family = WF_FAMILY_COPY, .operands = 1, .outputs = 1, .ndim = 2, .size = {0, 5}, .scalar = {wf_int(3)}};
+  wf_plan plan = {
+      .family = WF_FAMILY_COPY, .operands = 1, .outputs = 1, .ndim = 2, .size = {0, 5}, .scalar = {wf_int(3)}};
   plan.operand[0] = (wf_operand){&one, WF_F32, {4, 4}};
   assert_ok(wf__exec(&plan));
   assert_true(one == 1);

@@ -10,8 +10,12 @@ typedef struct value {
   char bytes[8];
 } value;
 
-static wf_dtype wide_of(wf_dtype compute) { return compute == WF_F64 ? WF_F64 : wf_dtype_is_float(compute) ? WF_F32 : WF_I64; }
-static void convert(wf_dtype from, wf_dtype to, const void *src, void *dst) { wf__kernels_of(WF__ISA_REF)->convert[from][to](dst, src, 1); }
+static wf_dtype wide_of(wf_dtype compute) {
+  return compute == WF_F64 ? WF_F64 : wf_dtype_is_float(compute) ? WF_F32 : WF_I64;
+}
+static void convert(wf_dtype from, wf_dtype to, const void *src, void *dst) {
+  wf__kernels_of(WF__ISA_REF)->convert[from][to](dst, src, 1);
+}
 
 static char *element(const wf_plan *plan, int o, int64_t linear) {
   char *p = plan->operand[o].data;
@@ -65,8 +69,9 @@ static int64_t random_layout(wf_operand *operand, const int64_t *sizes, int ndim
 }
 
 static void check_random_plan(uint64_t *seed, int64_t most) {
-  static const int ops[] = {WF__PW_ADD, WF__PW_MUL, WF__PW_WHERE, WF__PW_MASKED_FILL, WF__PW_LT, WF__PW_SQUARE, WF__PW_LOGICAL_AND,
-                            WF__PW_MAXIMUM, WF__PW_SUB, WF__PW_ADDCMUL, WF__PW_CLAMP_TENSOR, WF__PW_RELU};
+  static const int ops[] = {WF__PW_ADD, WF__PW_MUL,     WF__PW_WHERE,        WF__PW_MASKED_FILL,
+                            WF__PW_LT,  WF__PW_SQUARE,  WF__PW_LOGICAL_AND,  WF__PW_MAXIMUM,
+                            WF__PW_SUB, WF__PW_ADDCMUL, WF__PW_CLAMP_TENSOR, WF__PW_RELU};
   wf_plan plan = {.family = WF_FAMILY_POINTWISE, .outputs = 1};
   plan.op = (uint16_t)ops[random_next(seed) % 12];
   plan.operands = (uint8_t)(1 + wf__pointwise_arity[plan.op]);
@@ -77,11 +82,13 @@ static void check_random_plan(uint64_t *seed, int64_t most) {
   guarded buffer[4];
   for (int o = 0; o < plan.operands; o++) {
     bool half_compute = wf_dtype_size((wf_dtype)plan.compute) == 2;
-    plan.operand[o].dtype = random_next(seed) % 2 || half_compute ? (wf_dtype)plan.compute : (wf_dtype)(1 + random_next(seed) % 10);
+    plan.operand[o].dtype =
+        random_next(seed) % 2 || half_compute ? (wf_dtype)plan.compute : (wf_dtype)(1 + random_next(seed) % 10);
     int64_t bytes = random_layout(&plan.operand[o], plan.size, plan.ndim, o > 0, seed);
     buffer[o] = guarded_new((size_t)bytes, random_next(seed) % 4 * wf_dtype_size(plan.operand[o].dtype));
     plan.operand[o].data = buffer[o].data;
-    if (o > 0) random_fill(buffer[o].data, plan.operand[o].dtype, bytes / (int64_t)wf_dtype_size(plan.operand[o].dtype), seed);
+    if (o > 0)
+      random_fill(buffer[o].data, plan.operand[o].dtype, bytes / (int64_t)wf_dtype_size(plan.operand[o].dtype), seed);
   }
   char *expected = malloc(buffer[0].bytes);
   memcpy(expected, buffer[0].data, buffer[0].bytes);
@@ -114,7 +121,12 @@ static void random_plans_equal_one_element_at_a_time(void **state) {
 }
 
 static wf_plan plan_of(int op, wf_dtype compute, int64_t n) {
-  return (wf_plan){.family = WF_FAMILY_POINTWISE, .op = (uint16_t)op, .compute = (uint8_t)compute, .outputs = 1, .ndim = 1, .size = {n}};
+  return (wf_plan){.family = WF_FAMILY_POINTWISE,
+                   .op = (uint16_t)op,
+                   .compute = (uint8_t)compute,
+                   .outputs = 1,
+                   .ndim = 1,
+                   .size = {n}};
 }
 
 static void zero_divisors_are_refused_before_anything_is_written(void **state) {

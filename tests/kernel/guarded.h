@@ -14,7 +14,7 @@
 
 typedef struct guarded {
   unsigned char *whole;
-  char *data;    /* `offset` bytes past a 64-byte boundary */
+  char *data; /* `offset` bytes past a 64-byte boundary */
   size_t bytes;
 } guarded;
 
@@ -67,9 +67,12 @@ static inline double random_number(uint64_t *state) {
 static inline void random_fill(void *data, wf_dtype dtype, int64_t n, uint64_t *state) {
   for (int64_t i = 0; i < n; i++) {
     char *element = (char *)data + i * (int64_t)wf_dtype_size(dtype);
-    if (wf_dtype_is_float(dtype)) wf__scalar_store(wf_float(random_number(state)), dtype, element);
-    else if (dtype == WF_BOOL) *(uint8_t *)element = random_next(state) & 1;
-    else wf__scalar_store(wf_int((int64_t)random_next(state) >> random_next(state) % 56), dtype, element);
+    if (wf_dtype_is_float(dtype))
+      wf__scalar_store(wf_float(random_number(state)), dtype, element);
+    else if (dtype == WF_BOOL)
+      *(uint8_t *)element = random_next(state) & 1;
+    else
+      wf__scalar_store(wf_int((int64_t)random_next(state) >> random_next(state) % 56), dtype, element);
   }
 }
 
@@ -79,7 +82,8 @@ static inline wf__isa best_isa(void) {
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
       __builtin_cpu_supports("avx512dq"))
     return WF__ISA_AVX512;
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c")) return WF__ISA_AVX2;
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c"))
+    return WF__ISA_AVX2;
   return WF__ISA_BASE;
 #else
   return WF__ISA_REF;

@@ -84,7 +84,7 @@ def table(kind, ops, args, ctype):
     print("};")
 
 
-print(f"/* Written by pointwise_torch.py with PyTorch {torch.__version__}. */")
+print(f"/* Written by pointwise_torch.py with PyTorch {torch.__version__}. */\n/* clang-format off */")
 for name, values in zip("xyz", (X, Y, Z)):
     print(f"static const double float_{name}[] = {{{', '.join(number(v) for v in values)}}};")
 for name, values in zip("xyz", (N, M, K)):

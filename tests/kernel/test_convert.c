@@ -6,8 +6,9 @@
 #include "kernel/tables.h"
 
 /* torch.tensor(values, dtype=torch.float64).to(dt) in PyTorch 2.15 on an x86 with AVX-512. */
-static const double floats[] = {-1,     -255, -300, 255, 300, -29.5, -0.5, 0x1p31, 4294967301.0, -2147483653.0, 0x1p63,
-                                -0x1p63, NAN,  INFINITY, -1e10, 3e9, 70000, -40000, 0.3, -0.0};
+static const double floats[] = {-1,     -255,         -300,          255,    300,     -29.5, -0.5,
+                                0x1p31, 4294967301.0, -2147483653.0, 0x1p63, -0x1p63, NAN,   INFINITY,
+                                -1e10,  3e9,          70000,         -40000, 0.3,     -0.0};
 #define FLOATS 20
 static const int64_t as_u8[FLOATS] = {255, 1, 212, 255, 44, 227, 0, 0, 5, 251, 0, 0, 0, 0, 0, 0, 112, 192, 0, 0};
 static const int64_t as_i8[FLOATS] = {-1, 1, -44, -1, 44, -29, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 112, -64, 0, 0};
@@ -15,14 +16,17 @@ static const int64_t as_i16[FLOATS] = {-1, -255, -300, 255, 300, -29, 0, 0, 0, 0
 static const int64_t as_i32[FLOATS] = {-1,        -255,      -300,      255,       300,       -29,       0,
                                        INT32_MIN, INT32_MIN, INT32_MIN, INT32_MIN, INT32_MIN, INT32_MIN, INT32_MIN,
                                        INT32_MIN, INT32_MIN, 70000,     -40000,    0,         0};
-static const int64_t as_i64[FLOATS] = {-1,        -255,      -300,         255,        300,   -29,    0, 2147483648, 4294967301, -2147483653, INT64_MIN,
-                                       INT64_MIN, INT64_MIN, INT64_MIN, -10000000000, 3000000000, 70000, -40000, 0, 0};
+static const int64_t as_i64[FLOATS] = {
+    -1,        -255,      -300,      255,       300,          -29,        0,     2147483648, 4294967301, -2147483653,
+    INT64_MIN, INT64_MIN, INT64_MIN, INT64_MIN, -10000000000, 3000000000, 70000, -40000,     0,          0};
 static const int64_t as_bool[FLOATS] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0};
 
 static void floats_become_integers_as_in_pytorch(void **state) {
   (void)state;
-  const struct { wf_dtype to; const int64_t *expected; } rows[] = {{WF_U8, as_u8},   {WF_I8, as_i8},   {WF_I16, as_i16},
-                                                                   {WF_I32, as_i32}, {WF_I64, as_i64}, {WF_BOOL, as_bool}};
+  const struct {
+    wf_dtype to;
+    const int64_t *expected;
+  } rows[] = {{WF_U8, as_u8}, {WF_I8, as_i8}, {WF_I16, as_i16}, {WF_I32, as_i32}, {WF_I64, as_i64}, {WF_BOOL, as_bool}};
   for (int isa = WF__ISA_REF; isa <= (int)best_isa(); isa++)
     for (int r = 0; r < 6; r++) {
       char out[FLOATS * 8];
@@ -39,7 +43,10 @@ static void integers_become_floats_with_the_roundings_of_pytorch(void **state) {
   const double f16[] = {-1, INFINITY, -INFINITY, INFINITY, 0x1p11, 0x1.008p11, 0x1.ffcp15, INFINITY};
   const double bf16[] = {-1, 0x1p24, -0x1p24, 0x1p53, 0x1p11, 0x1p11, 0x1p16, 0x1p16};
   const double f32[] = {-1, 0x1p24, -0x1.000004p24, 0x1p53, 2049, 2051, 65519, 65520};
-  const struct { wf_dtype to; const double *expected; } rows[] = {{WF_F16, f16}, {WF_BF16, bf16}, {WF_F32, f32}};
+  const struct {
+    wf_dtype to;
+    const double *expected;
+  } rows[] = {{WF_F16, f16}, {WF_BF16, bf16}, {WF_F32, f32}};
   for (int isa = WF__ISA_REF; isa <= (int)best_isa(); isa++)
     for (int r = 0; r < 3; r++) {
       char out[64];
@@ -75,14 +82,15 @@ static void every_instruction_set_converts_as_ref_does(void **state) {
           int64_t n = lengths[k];
           size_t in_size = wf_dtype_size((wf_dtype)from), out_size = wf_dtype_size((wf_dtype)to);
           guarded in = guarded_new((size_t)n * in_size, in_size * (size_t)(k % 3));
-          guarded out = guarded_new((size_t)n * out_size, out_size * (size_t)(k % 5)), expected = guarded_new((size_t)n * out_size, 0);
+          guarded out = guarded_new((size_t)n * out_size, out_size * (size_t)(k % 5)),
+                  expected = guarded_new((size_t)n * out_size, 0);
           random_fill(in.data, (wf_dtype)from, n, &seed);
           wf__kernels_of(WF__ISA_REF)->convert[from][to](expected.data, in.data, n);
           wf__kernels_of((wf__isa)isa)->convert[from][to](out.data, in.data, n);
           for (int64_t i = 0; i < n; i++)
             if (!same_element((wf_dtype)to, out.data + i * (int64_t)out_size, expected.data + i * (int64_t)out_size))
-              fail_msg("%s: %s to %s, element %lld of %lld: %.17g", wf__cpu_isa_name((wf__isa)isa), wf_dtype_name((wf_dtype)from),
-                       wf_dtype_name((wf_dtype)to), (long long)i, (long long)n,
+              fail_msg("%s: %s to %s, element %lld of %lld: %.17g", wf__cpu_isa_name((wf__isa)isa),
+                       wf_dtype_name((wf_dtype)from), wf_dtype_name((wf_dtype)to), (long long)i, (long long)n,
                        wf__scalar_double(wf__scalar_load((wf_dtype)from, in.data + i * (int64_t)in_size)));
           assert_true(guarded_intact(&out) && guarded_intact(&in));
           guarded_free(&in);
@@ -104,7 +112,8 @@ static void every_half_and_every_upper_half_of_f32_converts_as_base_says(void **
       assert_true(isnan(f) ? isnan(floats32[i]) : wf__f32_bits(f) == wf__f32_bits(floats32[i]));
     }
     for (uint32_t low = 0; low < 3; low++) { /* f32 bit patterns with low parts below, on and above the ties */
-      for (uint32_t i = 0; i < 65536; i++) floats32[i] = wf__bits_f32(i << 16 | (low == 0 ? 0x0fff : low == 1 ? 0x1000 : 0x9001));
+      for (uint32_t i = 0; i < 65536; i++)
+        floats32[i] = wf__bits_f32(i << 16 | (low == 0 ? 0x0fff : low == 1 ? 0x1000 : 0x9001));
       k->convert[WF_F32][WF_F16](back, floats32, 65536);
       for (int i = 0; i < 65536; i++) assert_int_equal(back[i], wf__f32_to_f16(floats32[i]));
       k->convert[WF_F32][WF_BF16](back, floats32, 65536);

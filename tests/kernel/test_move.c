@@ -21,7 +21,8 @@ static void gather_and_scatter_move_exactly_the_elements_asked_for(void **state)
           guarded spread = guarded_new(span, size), packed = guarded_new((size_t)n * size, 3 * size);
           bytes_fill(spread.data, span, &seed);
           wf__kernels_of((wf__isa)isa)->gather[k](packed.data, spread.data, stride, n);
-          for (int64_t i = 0; i < n; i++) assert_memory_equal(packed.data + i * (int64_t)size, spread.data + i * stride, size);
+          for (int64_t i = 0; i < n; i++)
+            assert_memory_equal(packed.data + i * (int64_t)size, spread.data + i * stride, size);
           assert_true(guarded_intact(&packed));
           if (step > 0) {
             char *before = malloc(span + 1);
@@ -53,7 +54,8 @@ static void check_transpose(int isa, int k, int64_t rows, int64_t cols, int64_t 
   for (int64_t r = 0; r < rows; r++) {
     for (int64_t c = 0; c < cols; c++)
       if (memcmp(dst.data + r * dst_stride + c * size, src.data + c * src_stride + r * size, (size_t)size))
-        fail_msg("%s, %d bytes, %d x %d: wrong at %d, %d", wf__cpu_isa_name((wf__isa)isa), (int)size, (int)rows, (int)cols, (int)r, (int)c);
+        fail_msg("%s, %d bytes, %d x %d: wrong at %d, %d", wf__cpu_isa_name((wf__isa)isa), (int)size, (int)rows,
+                 (int)cols, (int)r, (int)c);
     int64_t used = cols * size;
     assert_memory_equal(dst.data + r * dst_stride + used, before + r * dst_stride + used, (size_t)(dst_stride - used));
   }

@@ -65,7 +65,8 @@ static void floats_are_what_pytorch_computes(void **state) {
       float out[FLOATS];
       uint8_t flags[FLOATS];
       wf__pointwise_args args = args_of(float_rows[r].scalar, float_rows[r].scalars);
-      bool flag = wf__pointwise_gives_bool(op), discontinuous = op == WF__PW_DIV_FLOOR || op == WF__PW_REMAINDER || op == WF__PW_FMOD;
+      bool flag = wf__pointwise_gives_bool(op),
+           discontinuous = op == WF__PW_DIV_FLOOR || op == WF__PW_REMAINDER || op == WF__PW_FMOD;
       wf__kernels_of((wf__isa)isa)->pointwise[WF__CLASS_F32][op](flag ? (void *)flags : out, in, FLOATS, &args);
       for (int i = 0; i < FLOATS; i++) {
         double got = flag ? flags[i] : out[i], expected = float_rows[r].expected[i];
@@ -74,7 +75,8 @@ static void floats_are_what_pytorch_computes(void **state) {
         if (discontinuous && !exact_inputs) continue;
         if (!flag && fabs(got - expected) < 3e-7) continue; /* sums that cancel */
         if (!close_to(got, expected, op == WF__PW_POW_SCALAR_BASE || op == WF__PW_POW_SCALAR_EXP ? 1e-5 : 2e-6))
-          fail_msg("%s %s(%g, %g, %g) is %.9g, not %.9g", wf__cpu_isa_name((wf__isa)isa), op_names[op], x[i], y[i], z[i], got, expected);
+          fail_msg("%s %s(%g, %g, %g) is %.9g, not %.9g", wf__cpu_isa_name((wf__isa)isa), op_names[op], x[i], y[i],
+                   z[i], got, expected);
       }
     }
 }
@@ -92,8 +94,8 @@ static void integers_are_what_pytorch_computes(void **state) {
       wf__kernels_of((wf__isa)isa)->pointwise[WF__CLASS_I64][op](flag ? (void *)flags : out, in, INTEGERS, &args);
       for (int i = 0; i < INTEGERS; i++)
         if ((flag ? flags[i] : out[i]) != integer_rows[r].expected[i])
-          fail_msg("%s(%lld, %lld, %lld) is %lld", op_names[op], (long long)integer_x[i], (long long)integer_y[i], (long long)integer_z[i],
-                   (long long)out[i]);
+          fail_msg("%s(%lld, %lld, %lld) is %lld", op_names[op], (long long)integer_x[i], (long long)integer_y[i],
+                   (long long)integer_z[i], (long long)out[i]);
     }
 }
 
@@ -121,8 +123,13 @@ static int64_t ulps(float a, float b) {
 /* How far vectorised f32 may be from the rounded double. 0: equal bits but for the sign of zero and NaN's payload. */
 static int64_t allowed(int op) {
   switch (op) {
-    case WF__PW_ADD: case WF__PW_SUB: case WF__PW_AFFINE: return 1; /* one fused rounding or two */
-    case WF__PW_RSQRT: case WF__PW_LERP: case WF__PW_ADDCMUL: case WF__PW_ADDCDIV: return 2;
+    case WF__PW_ADD:
+    case WF__PW_SUB:
+    case WF__PW_AFFINE: return 1; /* one fused rounding or two */
+    case WF__PW_RSQRT:
+    case WF__PW_LERP:
+    case WF__PW_ADDCMUL:
+    case WF__PW_ADDCDIV: return 2;
     default: return op >= WF__PW_EXP && op <= WF__PW_ERF ? 2 : 0;
   }
 }
@@ -134,15 +141,17 @@ static void every_instruction_set_computes_as_ref_does(void **state) {
   const int64_t lengths[] = {1, 5, 16, 33, 257, 1000};
   static const wf_dtype dtypes[] = {WF_F32, WF_F64, WF_I64};
   for (int isa = WF__ISA_BASE; isa <= (int)best_isa(); isa++)
-    for (int class = 0; class < WF__CLASSES; class++)
+    for (int class = 0; class < WF__CLASSES; class ++)
       for (int op = 0; op < WF__PW_COUNT; op++) {
-        wf__pointwise_fn ref = wf__kernels_of(WF__ISA_REF)->pointwise[class][op], fast = wf__kernels_of((wf__isa)isa)->pointwise[class][op];
+        wf__pointwise_fn ref = wf__kernels_of(WF__ISA_REF)->pointwise[class][op],
+                         fast = wf__kernels_of((wf__isa)isa)->pointwise[class][op];
         assert_true((ref == NULL) == (fast == NULL));
         if (ref == fast) continue;
         size_t size = wf_dtype_size(dtypes[class]), out_size = wf__pointwise_gives_bool(op) ? 1 : size;
         for (int l = 0; l < 6; l++) {
           int64_t n = lengths[l];
-          guarded in[3], out = guarded_new((size_t)n * out_size, out_size * (size_t)l), expected = guarded_new((size_t)n * out_size, 0);
+          guarded in[3], out = guarded_new((size_t)n * out_size, out_size * (size_t)l),
+                         expected = guarded_new((size_t)n * out_size, 0);
           const void *inputs[3];
           for (int k = 0; k < 3; k++) {
             in[k] = guarded_new((size_t)n * size, size * (size_t)(k + l));
@@ -150,7 +159,8 @@ static void every_instruction_set_computes_as_ref_does(void **state) {
             inputs[k] = in[k].data;
           }
           if (class == WF__CLASS_I64)
-            for (int64_t i = 0; i < n; i++) ((int64_t *)in[1].data)[i] |= op >= WF__PW_DIV_TRUNC && op <= WF__PW_REMAINDER;
+            for (int64_t i = 0; i < n; i++)
+              ((int64_t *)in[1].data)[i] |= op >= WF__PW_DIV_TRUNC && op <= WF__PW_REMAINDER;
           wf__pointwise_args args = args_of(scalar, 4);
           ref(expected.data, inputs, n, &args);
           fast(out.data, inputs, n, &args);
@@ -158,16 +168,20 @@ static void every_instruction_set_computes_as_ref_does(void **state) {
             bool same = !memcmp(out.data + i * (int64_t)out_size, expected.data + i * (int64_t)out_size, out_size);
             if (!same && class == WF__CLASS_F32 && out_size == 4) {
               float got = ((float *)out.data)[i], want = ((float *)expected.data)[i];
-              same = (isnan(got) && isnan(want)) || got == want || ulps(got, want) <= allowed(op) || fabsf(got - want) < 1e-37f ||
+              same = (isnan(got) && isnan(want)) || got == want || ulps(got, want) <= allowed(op) ||
+                     fabsf(got - want) < 1e-37f ||
                      (op >= WF__PW_GELU && fabsf(got - want) <= 4e-7f * (1 + fabsf(want) * 4));
-              if (!same) print_error("%g %g %g -> %.9g, not %.9g\n", ((float *)in[0].data)[i], ((float *)in[1].data)[i],
-                                     ((float *)in[2].data)[i], got, want);
+              if (!same)
+                print_error("%g %g %g -> %.9g, not %.9g\n", ((float *)in[0].data)[i], ((float *)in[1].data)[i],
+                            ((float *)in[2].data)[i], got, want);
             }
             if (!same && class == WF__CLASS_F64 && out_size == 8) {
               double got = ((double *)out.data)[i], want = ((double *)expected.data)[i];
               same = (isnan(got) && isnan(want)) || got == want || (allowed(op) && close_to(got, want, 1e-15));
             }
-            if (!same) fail_msg("%s: %s, class %d, element %d of %d", wf__cpu_isa_name((wf__isa)isa), op_names[op], class, (int)i, (int)n);
+            if (!same)
+              fail_msg("%s: %s, class %d, element %d of %d", wf__cpu_isa_name((wf__isa)isa), op_names[op], class,
+                       (int)i, (int)n);
           }
           assert_true(guarded_intact(&out));
           for (int k = 0; k < 3; k++) guarded_free(&in[k]);

@@ -55,16 +55,21 @@ static void store_int(wf_dtype to, void *p, int64_t i) {
 
 /* Integers reach f32 in one step: by way of double they would be rounded twice. */
 static void store_int_as_float(wf_dtype to, void *p, int64_t i) {
-  if (to == WF_F64) *(double *)p = (double)i;
-  else store_float(to, p, (float)i);
+  if (to == WF_F64)
+    *(double *)p = (double)i;
+  else
+    store_float(to, p, (float)i);
 }
 
 static void convert_one(wf_dtype from, wf_dtype to, const void *src, void *dst) {
   value v = load(from, src);
   bool from_float = wf_dtype_is_float(from), to_float = wf_dtype_is_float(to);
-  if (to == WF_BOOL) *(uint8_t *)dst = from_float ? v.f != 0 : v.i != 0;
-  else if (from_float) to_float ? store_float(to, dst, v.f) : store_int(to, dst, cut(v.f, to));
-  else to_float ? store_int_as_float(to, dst, v.i) : store_int(to, dst, v.i);
+  if (to == WF_BOOL)
+    *(uint8_t *)dst = from_float ? v.f != 0 : v.i != 0;
+  else if (from_float)
+    to_float ? store_float(to, dst, v.f) : store_int(to, dst, cut(v.f, to));
+  else
+    to_float ? store_int_as_float(to, dst, v.i) : store_int(to, dst, v.i);
 }
 
 static void convert(wf_dtype from, wf_dtype to, void *dst, const void *src, int64_t n) {
@@ -73,13 +78,16 @@ static void convert(wf_dtype from, wf_dtype to, void *dst, const void *src, int6
     return;
   }
   for (int64_t i = 0; i < n; i++)
-    convert_one(from, to, (const char *)src + i * (int64_t)wf_dtype_size(from), (char *)dst + i * (int64_t)wf_dtype_size(to));
+    convert_one(from, to, (const char *)src + i * (int64_t)wf_dtype_size(from),
+                (char *)dst + i * (int64_t)wf_dtype_size(to));
 }
 
+/* clang-format off */
 #define FROM_EACH(X, T) X(U8, T) X(I8, T) X(I16, T) X(I32, T) X(I64, T) X(F16, T) X(BF16, T) X(F32, T) X(F64, T) X(BOOL, T)
-#define EACH_PAIR(X)                                                                                                     \
-  FROM_EACH(X, U8) FROM_EACH(X, I8) FROM_EACH(X, I16) FROM_EACH(X, I32) FROM_EACH(X, I64) FROM_EACH(X, F16)              \
+#define EACH_PAIR(X) \
+  FROM_EACH(X, U8) FROM_EACH(X, I8) FROM_EACH(X, I16) FROM_EACH(X, I32) FROM_EACH(X, I64) FROM_EACH(X, F16) \
   FROM_EACH(X, BF16) FROM_EACH(X, F32) FROM_EACH(X, F64) FROM_EACH(X, BOOL)
+/* clang-format on */
 
 #define WF_PAIR(F, T) \
   static void F##_to_##T(void *dst, const void *src, int64_t n) { convert(WF_##F, WF_##T, dst, src, n); }

@@ -12,17 +12,22 @@ static inline void scatter(char *dst, int64_t stride, const char *src, int64_t n
   for (int64_t i = 0; i < n; i++) memcpy(dst + i * stride, src + i * (int64_t)size, size);
 }
 
-static inline void transpose(char *dst, int64_t dst_stride, const char *src, int64_t src_stride, int64_t rows, int64_t cols, size_t size) {
+static inline void transpose(char *dst, int64_t dst_stride, const char *src, int64_t src_stride, int64_t rows,
+                             int64_t cols, size_t size) {
   for (int64_t r = 0; r < rows; r++) gather(dst + r * dst_stride, src + r * (int64_t)size, src_stride, cols, size);
 }
 
-#define WF_SIZE(bytes)                                                                                                      \
-  static void gather_##bytes(void *dst, const void *src, int64_t stride, int64_t n) { gather(dst, src, stride, n, bytes); } \
-  static void scatter_##bytes(void *dst, int64_t stride, const void *src, int64_t n) { scatter(dst, stride, src, n, bytes); } \
-  static void transpose_##bytes(void *dst, int64_t dst_stride, const void *src, int64_t src_stride, int64_t rows,           \
-                                int64_t cols, bool stream) {                                                                \
-    (void)stream;                                                                                                           \
-    transpose(dst, dst_stride, src, src_stride, rows, cols, bytes);                                                         \
+#define WF_SIZE(bytes)                                                                                            \
+  static void gather_##bytes(void *dst, const void *src, int64_t stride, int64_t n) {                             \
+    gather(dst, src, stride, n, bytes);                                                                           \
+  }                                                                                                               \
+  static void scatter_##bytes(void *dst, int64_t stride, const void *src, int64_t n) {                            \
+    scatter(dst, stride, src, n, bytes);                                                                          \
+  }                                                                                                               \
+  static void transpose_##bytes(void *dst, int64_t dst_stride, const void *src, int64_t src_stride, int64_t rows, \
+                                int64_t cols, bool stream) {                                                      \
+    (void)stream;                                                                                                 \
+    transpose(dst, dst_stride, src, src_stride, rows, cols, bytes);                                               \
   }
 WF_SIZE(1)
 WF_SIZE(2)
@@ -41,12 +46,13 @@ static void fill_bytes(void *dst, const void *pattern, int64_t bytes, bool strea
 }
 
 void wf__move_ref(wf__kernels *table) {
-#define WF_SIZE(k, bytes)                 \
-  table->gather[k] = gather_##bytes;      \
-  table->scatter[k] = scatter_##bytes;    \
+#define WF_SIZE(k, bytes)              \
+  table->gather[k] = gather_##bytes;   \
+  table->scatter[k] = scatter_##bytes; \
   table->transpose[k] = transpose_##bytes;
-  WF_SIZE(0, 1) WF_SIZE(1, 2) WF_SIZE(2, 4) WF_SIZE(3, 8) WF_SIZE(4, 16)
+  WF_SIZE(0, 1)
+  WF_SIZE(1, 2) WF_SIZE(2, 4) WF_SIZE(3, 8) WF_SIZE(4, 16)
 #undef WF_SIZE
-  table->stream = stream_bytes;
+      table->stream = stream_bytes;
   table->fill = fill_bytes;
 }

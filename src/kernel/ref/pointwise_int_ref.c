@@ -33,28 +33,31 @@ static int64_t clamp(int64_t x, const wf__pointwise_args *a) {
 #define I int64_t
 #define B uint8_t
 /* X(NAME, result type, expression in x, y, z and a). */
-#define EACH_OP(X)                                                                                                             \
+/* clang-format off */
+#define EACH_OP(X) \
   X(NEG, I, 0 - (bits)x) X(ABS, I, x < 0 ? 0 - (bits)x : (bits)x) X(SIGN, I, (x > 0) - (x < 0)) X(SQUARE, I, (bits)x * (bits)x) \
-  X(FLOOR, I, x) X(CEIL, I, x) X(ROUND, I, x) X(TRUNC, I, x) X(ISNAN, B, 0) X(ISINF, B, 0) X(ISFINITE, B, 1)                    \
+  X(FLOOR, I, x) X(CEIL, I, x) X(ROUND, I, x) X(TRUNC, I, x) X(ISNAN, B, 0) X(ISINF, B, 0) X(ISFINITE, B, 1) \
   X(LOGICAL_NOT, B, x == 0) X(BITWISE_NOT, I, ~x) X(RELU, I, larger(x, 0)) X(HARDTANH, I, clamp(x, a)) X(CLAMP, I, clamp(x, a)) \
-  X(POW_SCALAR_EXP, I, power(x, a->i[0])) X(POW_SCALAR_BASE, I, power(a->i[0], x))                                             \
-  X(AFFINE, I, (bits)a->i[0] * (bits)x + (bits)a->i[1]) X(ADD, I, (bits)x + (bits)a->i[0] * (bits)y)                           \
-  X(SUB, I, (bits)x - (bits)a->i[0] * (bits)y) X(MUL, I, (bits)x * (bits)y) X(DIV_TRUNC, I, divide(x, y))                       \
-  X(DIV_FLOOR, I, floor_divide(x, y)) X(FMOD, I, modulo(x, y)) X(REMAINDER, I, remainder_of(x, y)) X(POW, I, power(x, y))       \
-  X(MAXIMUM, I, larger(x, y)) X(MINIMUM, I, smaller(x, y)) X(EQ, B, x == y) X(NE, B, x != y) X(LT, B, x < y) X(LE, B, x <= y)   \
-  X(GT, B, x > y) X(GE, B, x >= y) X(LOGICAL_AND, B, x && y) X(LOGICAL_OR, B, x || y) X(LOGICAL_XOR, B, !x != !y)               \
-  X(BITWISE_AND, I, x &y) X(BITWISE_OR, I, x | y) X(BITWISE_XOR, I, x ^ y) X(THRESHOLD_BACKWARD, I, y <= a->i[0] ? 0 : x)       \
+  X(POW_SCALAR_EXP, I, power(x, a->i[0])) X(POW_SCALAR_BASE, I, power(a->i[0], x)) \
+  X(AFFINE, I, (bits)a->i[0] * (bits)x + (bits)a->i[1]) X(ADD, I, (bits)x + (bits)a->i[0] * (bits)y) \
+  X(SUB, I, (bits)x - (bits)a->i[0] * (bits)y) X(MUL, I, (bits)x * (bits)y) X(DIV_TRUNC, I, divide(x, y)) \
+  X(DIV_FLOOR, I, floor_divide(x, y)) X(FMOD, I, modulo(x, y)) X(REMAINDER, I, remainder_of(x, y)) X(POW, I, power(x, y)) \
+  X(MAXIMUM, I, larger(x, y)) X(MINIMUM, I, smaller(x, y)) X(EQ, B, x == y) X(NE, B, x != y) X(LT, B, x < y) X(LE, B, x <= y) \
+  X(GT, B, x > y) X(GE, B, x >= y) X(LOGICAL_AND, B, x && y) X(LOGICAL_OR, B, x || y) X(LOGICAL_XOR, B, !x != !y) \
+  X(BITWISE_AND, I, x &y) X(BITWISE_OR, I, x | y) X(BITWISE_XOR, I, x ^ y) X(THRESHOLD_BACKWARD, I, y <= a->i[0] ? 0 : x) \
   X(ADDCMUL, I, (bits)x + (bits)a->i[0] * (bits)y * (bits)z)
+/* clang-format on */
 
-#define WF_OP(NAME, R, EXPRESSION)                                                                     \
-  static void op_##NAME(void *out, const void *const *in, int64_t n, const wf__pointwise_args *a) {    \
-    int arity = wf__pointwise_arity[WF__PW_##NAME];                                                               \
-    (void)a;                                                                                           \
-    for (int64_t i = 0; i < n; i++) {                                                                  \
-      I x = ((const I *)in[0])[i], y = arity > 1 ? ((const I *)in[1])[i] : 0, z = arity > 2 ? ((const I *)in[2])[i] : 0; \
-      (void)x, (void)y, (void)z;                                                                       \
-      ((R *)out)[i] = (R)(EXPRESSION);                                                                 \
-    }                                                                                                  \
+#define WF_OP(NAME, R, EXPRESSION)                                                                  \
+  static void op_##NAME(void *out, const void *const *in, int64_t n, const wf__pointwise_args *a) { \
+    int arity = wf__pointwise_arity[WF__PW_##NAME];                                                 \
+    (void)a;                                                                                        \
+    for (int64_t i = 0; i < n; i++) {                                                               \
+      I x = ((const I *)in[0])[i], y = arity > 1 ? ((const I *)in[1])[i] : 0,                       \
+        z = arity > 2 ? ((const I *)in[2])[i] : 0;                                                  \
+      (void)x, (void)y, (void)z;                                                                    \
+      ((R *)out)[i] = (R)(EXPRESSION);                                                              \
+    }                                                                                               \
   }
 EACH_OP(WF_OP)
 #undef WF_OP
