@@ -5,6 +5,7 @@
 #include <weft/autograd.h>
 #include <weft/base.h>
 #include <weft/call.h>
+#include <weft/data.h>
 #include <weft/device.h>
 #include <weft/dtype.h>
 #include <weft/memory.h>
