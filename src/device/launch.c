@@ -31,6 +31,8 @@ wf_status wf__launch(wf__device *device, wf_plan *plan) {
   const wf_backend *backend = device->backend;
   wf_stream *stream = wf__stream_now(device);
   stamp(&plan->tag, WF_EVENT_KERNEL);
+  plan->tag.device = device->id;
+  plan->tag.stream = stream->id;
   size_t bytes = backend->workspace ? backend->workspace(device->state, plan) : 0;
   if (WF__UNLIKELY(bytes)) return launch_with_workspace(device, stream, plan, bytes);
   return backend->launch(device->state, stream->state, plan);

@@ -9,6 +9,7 @@
 #include "base/cpu.h"
 #include "exec/dnnl_cache.h"
 #include "exec/families.h"
+#include "exec/format.h"
 #include "exec/team.h"
 #include "exec/threads.h"
 #include "kernel/kernel.h"
@@ -31,25 +32,12 @@ static roles roles_of(const wf_plan *plan) {
   }
 }
 
-/* Whether the operand fills its extent in this order of dims, outermost first. */
-static bool lies_in(const wf_plan *plan, int i, const int order[4]) {
-  int64_t expected = (int64_t)wf_dtype_size(plan->operand[i].dtype);
-  for (int d = 3; d >= 0; d--) {
-    int64_t size = plan->shape[i][order[d]];
-    if (size != 1 && plan->operand[i].stride[order[d]] != expected) return false;
-    expected *= size;
-  }
-  return true;
-}
-
-static const int channels_last[4] = {0, 2, 3, 1}, row_major[4] = {0, 1, 2, 3};
-
 /* The format that both activations have, channels last first. */
 static bool common_format(const wf_plan *plan, roles r, dnnl_format_tag_t *tag) {
   *tag = dnnl_nhwc;
-  if (lies_in(plan, r.input, channels_last) && lies_in(plan, r.output, channels_last)) return true;
+  if (wf__is_channels_last(plan, r.input) && wf__is_channels_last(plan, r.output)) return true;
   *tag = dnnl_nchw;
-  return lies_in(plan, r.input, row_major) && lies_in(plan, r.output, row_major);
+  return wf__is_row_major(plan, r.input) && wf__is_row_major(plan, r.output);
 }
 
 static bool is_dense_vector(const wf_plan *plan, int i) {
@@ -235,7 +223,7 @@ static void bias_channels(void *context, int64_t begin, int64_t end) { wf__ref_c
 wf_status wf__exec_conv(const wf_plan *plan) {
   wf_status status = WF_OK;
   wf_dtype dtype = (wf_dtype)plan->operand[0].dtype;
-  if (!wf_dtype_is_float(dtype)) return wf__no_kernel("slow_conv2d_cpu", dtype);
+  if (dtype == WF_BOOL) return wf__no_kernel("slow_conv2d_cpu", dtype);
   if (run_library(plan, &status)) return status;
   const int64_t *size = plan->shape[0];
   int64_t pieces = size[0] * size[1], work = at_least_one(size[2] * size[3]) * at_least_one(plan->shape[2][1]);

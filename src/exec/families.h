@@ -26,5 +26,8 @@ wf_status wf__exec_pointwise(const wf_plan *plan);
 wf_status wf__exec_matmul(const wf_plan *plan);
 wf_status wf__exec_conv(const wf_plan *plan);
 size_t wf__exec_conv_workspace(const wf_plan *plan);
+wf_status wf__exec_pool(const wf_plan *plan);
+wf_status wf__exec_norm(const wf_plan *plan);
+size_t wf__exec_norm_workspace(const wf_plan *plan);
 
 #endif

@@ -31,7 +31,7 @@ static inline int64_t wf__matmul_batch_offset(const wf_plan *plan, int i, int64_
 }
 
 /* ---- CONV -----------------------------------------------------------------------------------------------------------
- * Two spatial dims (param.conv; one-dimensional convolutions have height 1), all operands of one float dtype.
+ * Two spatial dims (param.conv; one-dimensional convolutions have height 1), all operands of one dtype, bool excepted.
  *   CONV_FORWARD          0 out [n,co,oh,ow]          1 input [n,ci,h,w]       2 weight [co,ci/g,kh,kw]    3 bias [co] or absent
  *   CONV_BACKWARD_DATA    0 input's gradient          1 out's gradient         2 weight                    3 bias [ci] or absent, for
  *                         the forward of a transposed convolution
@@ -43,5 +43,39 @@ void wf__ref_conv_backward_data(const wf_plan *plan, int64_t begin, int64_t end)
 /* Pairs [begin, end) of the co · ci/g pairs of channels; and channels [begin, end) of the bias. */
 void wf__ref_conv_backward_weight(const wf_plan *plan, int64_t begin, int64_t end);
 void wf__ref_conv_backward_bias(const wf_plan *plan, int64_t begin, int64_t end);
+
+/* ---- POOL -----------------------------------------------------------------------------------------------------------
+ * Two spatial dims (param.conv: kernel, stride, padding, dilation of max, count_include_pad and divisor of avg).
+ *   POOL_MAX           0 out [n,c,oh,ow]   1 index, like out, or absent   2 input [n,c,h,w]
+ *   POOL_MAX_BACKWARD  0 input's gradient  1 out's gradient               2 index
+ *   POOL_AVG           0 out               1 input
+ *   POOL_AVG_BACKWARD  0 input's gradient  1 out's gradient
+ * The index of a maximum counts through the plane of the input row by row (i64), or through the window row by row (u8): a window of at
+ * most 255 places. The first of equal values is the maximum; NaN is greater than all. */
+
+/* Planes [begin, end) of the n · c planes. */
+void wf__ref_pool_max(const wf_plan *plan, int64_t begin, int64_t end);
+void wf__ref_pool_max_backward(const wf_plan *plan, int64_t begin, int64_t end);
+void wf__ref_pool_avg(const wf_plan *plan, int64_t begin, int64_t end);
+void wf__ref_pool_avg_backward(const wf_plan *plan, int64_t begin, int64_t end);
+
+/* ---- NORM -----------------------------------------------------------------------------------------------------------
+ * Batch normalisation over channels (dim 1) of tensors [n,c] or [n,c,…] up to rank 5; param.norm: training, relu, eps, momentum.
+ *   NORM_BATCH           0 out  1 stats [4,c]  2, 3 running mean and variance [c] or absent, changed when training, else read
+ *                        4 input  5 weight [c] or absent  6 bias [c] or absent
+ *   NORM_BATCH_BACKWARD  0 input's gradient or absent  1, 2 weight's and bias' gradient [c] or absent
+ *                        3 out's gradient  4 input  5 stats
+ * relu: the result is max(result, 0). The stats' rows are mean, 1/sqrt(variance + eps), and the scale and shift of the channel, in f64 for
+ * f64 input, else f32; the derivative reads nothing else of the forward. Weight, bias and running values may have a dtype of their own. */
+
+/* Channels [begin, end). */
+void wf__ref_norm_batch(const wf_plan *plan, int64_t begin, int64_t end);
+void wf__ref_norm_batch_backward(const wf_plan *plan, int64_t begin, int64_t end);
+
+/* What remains to be done for each channel once a library or kernel has the sums: statistics of `count` values (mean and sum of squared
+ * deviations, in f64) into stats and running values; without them (NULL) from the running values. */
+void wf__norm_finish_stats(const wf_plan *plan, const double *mean, const double *squares, int64_t count);
+/* Sums of g and of g · (x - mean) into the gradients of weight and bias, and into slope and offset of the input's gradient. */
+void wf__norm_finish_backward(const wf_plan *plan, const double *sum, const double *product, int64_t count, float *slope, float *offset);
 
 #endif

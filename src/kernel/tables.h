@@ -38,6 +38,21 @@ static inline bool wf__pointwise_is_mask(int op, int k) {
   return (op == WF__PW_WHERE && k == 0) || (op == WF__PW_MASKED_FILL && k == 1);
 }
 
+/* f32 with consecutive channels. Not in ref/, where the loops of kernel/neural.h take any strides: NULL there.
+ * pool_max: out[c] := the greatest place[i][c], index[c] := number[i] of the first such (index may be NULL). pool_spread: place[i][c] := (add: +=) grad[c]
+ * where index[c] is number[i], else 0. stats: mean, inverse deviation, scale, shift of each channel.
+ * norm_sums: sum of (x - origin) and of its square. norm_map: y := x · scale + shift, then relu.
+ * norm_back_sums: sum of g and of g · (x - mean), g being dy behind the relu. norm_back_map: dx := g · scale - (x - mean) · slope - offset. */
+typedef void (*wf__pool_max_fn)(float *out, uint8_t *index, const float *const *place, const uint8_t *number, int places, int64_t channels);
+typedef void (*wf__pool_spread_fn)(float *const *place, const uint8_t *number, int places, const float *grad, const uint8_t *index,
+                                   int64_t channels, bool add);
+typedef void (*wf__norm_sums_fn)(const float *x, int64_t rows, int64_t channels, const float *origin, float *sum, float *square);
+typedef void (*wf__norm_map_fn)(const float *x, float *y, int64_t rows, int64_t channels, const float *scale, const float *shift, bool relu);
+typedef void (*wf__norm_back_sums_fn)(const float *x, const float *dy, int64_t rows, int64_t channels, const float *const stats[4], bool relu,
+                                      float *sum, float *product);
+typedef void (*wf__norm_back_map_fn)(const float *x, const float *dy, float *dx, int64_t rows, int64_t channels, const float *const stats[4],
+                                     bool relu, const float *slope, const float *offset);
+
 typedef struct wf__kernels {
   wf__convert_fn convert[WF_DTYPE_COUNT][WF_DTYPE_COUNT]; /* [from][to]; equal dtypes: a plain move */
   wf__gather_fn gather[WF__ELEMENT_SIZES];
@@ -48,12 +63,18 @@ typedef struct wf__kernels {
   /* Fills bytes with the 64 bytes of `pattern`, its first byte at dst. stream: past the cache. */
   void (*fill)(void *dst, const void *pattern, int64_t bytes, bool stream);
   wf__pointwise_fn pointwise[WF__CLASSES][WF__PW_COUNT]; /* NULL: not defined for the class */
+  wf__pool_max_fn pool_max;
+  wf__pool_spread_fn pool_spread;
+  wf__norm_sums_fn norm_sums;
+  wf__norm_map_fn norm_map;
+  wf__norm_back_sums_fn norm_back_sums;
+  wf__norm_back_map_fn norm_back_map;
 } wf__kernels;
 
 /* One line for each file of ref/ and its *.isa.c twin: wf__<group>_ref and wf__<group>_<isa> fill their part of the table.
  * R: only in ref/. */
 /* clang-format off */
-#define WF__KERNEL_GROUPS(X, R) X(convert) X(move) R(pointwise_float) R(pointwise_int)
+#define WF__KERNEL_GROUPS(X, R) X(convert) X(move) R(pointwise_float) R(pointwise_int) X(pool) X(norm)
 /* clang-format on */
 
 /* The table for the best instruction set that may be used. Never NULL. */
