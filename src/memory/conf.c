@@ -191,6 +191,8 @@ static wf_status read_pinned_reserve(wf__conf *conf, tokens *t) {
   return WF_OK;
 }
 
+static wf_status read_expandable(wf__conf *conf, tokens *t) { return read_bool(t, &conf->expandable); }
+
 static wf_status read_switch(wf__conf *conf, tokens *t) {
   bool ignored;
   return read_bool(t, &ignored);
@@ -207,7 +209,7 @@ static const struct {
     {"large_segment_size_mb", read_large_segment},
     {"per_process_memory_fraction", read_fraction},
     {"backend", read_backend},
-    {"expandable_segments", read_switch},
+    {"expandable_segments", read_expandable},
     {"pinned_use_background_threads", read_switch},
     {"pinned_use_cuda_host_register", read_switch},
     {"pinned_free_catch_all", read_switch},

@@ -20,6 +20,7 @@ typedef struct wf__conf {
   size_t large_segment;
   double garbage_collection;   /* share of the allowed bytes where collection begins; 0: never */
   double fraction;             /* at most this share of the device's bytes; below 0: not set */
+  bool expandable;             /* segments that grow inside reserved address space */
   uint32_t roundup[WF__ROUNDUP_BUCKETS]; /* steps between powers of two; 0 or 1: none */
 } wf__conf;
 

@@ -26,7 +26,8 @@ wf_status wf_block_record_stream(wf_allocator *a, wf_block *block, uint64_t stre
   return WF_OK;
 }
 
-bool wf__uses_defer(wf_allocator *a, wf_block *block) {
+/* Makes the marks of a freed block. False: no stream is behind any more. */
+static bool mark(wf_allocator *a, wf_block *block) {
   for (wf__use *use = block->uses, *next; use; use = next) {
     next = use->next;
     use->event = a->driver.record(a->driver.context, use->queue->stream);
@@ -45,28 +46,60 @@ bool wf__uses_defer(wf_allocator *a, wf_block *block) {
   return block->waits > 0;
 }
 
-/* The oldest mark of the queue has passed. */
-static void retire(wf_allocator *a, wf__use_queue *queue) {
-  wf__use *use = queue->head;
+bool wf__uses_defer(wf_allocator *a, wf_block *block) {
+  if (!wf__suspended(a)) return mark(a, block);
+  block->link = a->unmarked;
+  a->unmarked = block;
+  return true;
+}
+
+/* Marks are made again: for blocks freed in the meantime, in the order of their frees. */
+static void mark_the_unmarked(wf_allocator *a) {
+  wf_block *last = a->unmarked, *first = NULL;
+  a->unmarked = NULL;
+  while (last) {
+    wf_block *block = last;
+    last = block->link;
+    block->link = first;
+    first = block;
+  }
+  for (wf_block *next; first; first = next) {
+    next = first->link;
+    if (!mark(a, first)) wf__block_to_free(a, first);
+  }
+}
+
+/* The mark at *link has passed; `before` is the one in front of it. */
+static void retire(wf_allocator *a, wf__use_queue *queue, wf__use **link, wf__use *before) {
+  wf__use *use = *link;
   wf_block *block = use->block;
-  queue->head = use->next;
-  if (!queue->head) queue->tail = NULL;
+  *link = use->next;
+  if (queue->tail == use) queue->tail = before;
   wf__records_put(&a->uses, use);
   a->waiting--;
   if (--block->waits == 0) wf__block_to_free(a, block);
 }
 
 void wf__uses_poll(wf_allocator *a) {
-  if (WF__LIKELY(!a->waiting)) return;
+  if (WF__LIKELY(!a->waiting && !a->unmarked) || wf__suspended(a)) return;
+  mark_the_unmarked(a);
   for (wf__use_queue *queue = a->queues; queue; queue = queue->next)
-    while (queue->head && a->driver.query(a->driver.context, queue->head->event)) retire(a, queue);
+    while (queue->head && a->driver.query(a->driver.context, queue->head->event)) retire(a, queue, &queue->head, NULL);
 }
 
-void wf__uses_wait(wf_allocator *a) {
+void wf__uses_wait(wf_allocator *a, const wf__private_pool *only) {
   a->stats.sync_all_streams++;
-  for (wf__use_queue *queue = a->queues; queue; queue = queue->next)
-    while (queue->head) {
-      a->driver.wait(a->driver.context, queue->head->event);
-      retire(a, queue);
+  mark_the_unmarked(a);
+  for (wf__use_queue *queue = a->queues; queue; queue = queue->next) {
+    wf__use *before = NULL;
+    for (wf__use **link = &queue->head; *link;) {
+      if (only && (*link)->block->pool->owner != only) {
+        before = *link;
+        link = &before->next;
+        continue;
+      }
+      a->driver.wait(a->driver.context, (*link)->event);
+      retire(a, queue, link, before);
     }
+  }
 }

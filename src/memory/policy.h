@@ -1,12 +1,14 @@
 /* The caching allocator's state, shared by the files of this folder:
- *   policy.c   order of steps when memory is asked for and given back      blocks.c   segments cut into blocks, free sets, walk
- *   release.c  giving cached memory back to the driver                     events.c   use on other streams, deferred frees
- *   conf.c     settings                stats.c  counting                   oom_text.c what the error says
- *   pool.c     the policy behind a lock
+ *   policy.c     order of steps when memory is asked for and given back    blocks.c  segments cut into blocks, free sets, walk
+ *   release.c    giving cached memory back to the driver                   events.c  use on other streams, deferred frees
+ *   expandable.c segments that grow inside reserved address space          adopt.c   segments made before the history begins
+ *   private.c    pools of memory that serve only who asks in them          conf.c    settings
+ *   oom_text.c   what the error says                                       stats.c   counting
+ *   pool.c       the policy behind a lock
  *
  * Invariants: the blocks of a segment, linked by previous and next, cover it without gap; a block is allocated, or pending (freed,
- * but used on other streams that haven't come that far), or in the free set of its pool; two neighbours are never both free;
- * a block stays on the stream that it was cut for. Records come from free lists and are reserved before anything is changed, so an
+ * but used on other streams that haven't come that far), or in the free set of its pool, or without memory and in the unmapped set;
+ * two neighbours are never both free or both unmapped; a block stays on the stream that it was cut for. Records come from free lists and are reserved before anything is changed, so an
  * operation that fails leaves what there was. */
 #ifndef WF_MEMORY_POLICY_H
 #define WF_MEMORY_POLICY_H
@@ -17,15 +19,28 @@
 #include "memory/records.h"
 
 typedef struct wf__block_pool {
-  wf__order free;          /* free blocks by stream, size, age of the segment, address */
+  wf__order free;          /* free blocks by stream, size, tie, address */
+  wf__order unmapped;      /* address space without memory, by stream and address */
   int stat;                /* WF__STAT_SMALL or WF__STAT_LARGE */
+  struct wf__private_pool *owner; /* NULL: the default pools */
   uint64_t searches;       /* counted only while garbage collection is on: the clock for the age of free blocks */
 } wf__block_pool;
 
+typedef struct wf__private_pool {
+  struct wf__private_pool *next;       /* all of them */
+  struct wf__private_pool *next_begun; /* those that requests are routed to, the latest begin first */
+  uint64_t id, stream;                 /* stream: whose requests are routed here, while begun */
+  bool begun;
+  int64_t users;           /* none: its free segments may go */
+  size_t segments;         /* made for it and still there */
+  wf__block_pool small, large;
+} wf__private_pool;
+
 typedef struct wf__segment {
   wf__order_node node;     /* by address, in wf_allocator.segments */
-  size_t size;
+  size_t size;             /* of an expandable one: the address space reserved */
   uint64_t age;            /* number in the order in which the driver gave them */
+  bool expandable;
   wf_block *first;         /* block at its address */
 } wf__segment;
 
@@ -46,7 +61,9 @@ typedef struct wf__use_queue {
 } wf__use_queue;
 
 struct wf_block {
-  wf__order_node node;     /* node.key holds stream, size, age and address; its links are in use while the block is free */
+  wf__order_node node;     /* its key's stream and address always hold; size and tie are those of the set that the block is in */
+  size_t size;
+  uint64_t tie;            /* decides between blocks of the same size */
   wf__segment *segment;
   wf__block_pool *pool;
   wf_block *previous, *next;
@@ -54,20 +71,25 @@ struct wf_block {
   wf__use *uses;
   uint32_t waits;          /* events that must pass before the block is free */
   bool allocated;
+  bool mapped;             /* there is memory behind it */
   uint64_t free_since;     /* pool->searches when it became free */
   const void *owner;
-  wf_block *late;          /* pool.c: link of frees that came while the lock was taken */
+  wf_block *link;          /* in a list of freed blocks that wait for the lock (pool.c) or for marks to be made (events.c) */
 };
 
 struct wf_allocator {
   wf_allocator_driver driver;
   wf__conf conf;
+  wf_allocator_ties ties;
   wf__block_pool small, large;
+  wf__private_pool *pools, *begun;
   wf__order segments;
   wf__use_queue *queues;   /* one for each stream that was ever named by record_stream */
   size_t waiting;          /* uses in queues */
-  wf__records blocks, segment_records, uses, queue_records;
+  wf_block *unmarked;      /* freed while marks were not made, see wf__suspended; last one first */
+  wf__records blocks, segment_records, uses, queue_records, pool_records;
   uint64_t segments_given; /* so far: the next one's age */
+  uint64_t blocks_made;
   size_t reserved;         /* bytes of all segments */
   size_t allowed;          /* most that may be reserved, while has_fraction */
   bool has_fraction;
@@ -85,11 +107,13 @@ typedef struct wf__request {
   wf__block_pool *pool;
 } wf__request;
 
-static inline size_t wf__block_bytes(const wf_block *block) { return block->node.key.size; }
 static inline bool wf__block_is_split(const wf_block *block) { return block->previous || block->next; }
+static inline bool wf__block_is_free(const wf_block *b) { return b && b->mapped && !b->allocated && !b->waits && !b->uses; }
 static inline bool wf__oversize(const wf_allocator *allocator, size_t bytes) { return bytes >= allocator->conf.max_split; }
 static inline wf_block *wf__block_of(wf__order_node *node) { return (wf_block *)node; }
 static inline bool wf__collects_garbage(const wf_allocator *a) { return a->has_fraction && a->conf.garbage_collection > 0; }
+/* Up to 2.12 an open private pool counted as a capture: no events are made or looked at, and the cache isn't given back. */
+static inline bool wf__suspended(const wf_allocator *a) { return a->begun && a->ties != WF_TIES_AGE; }
 
 static inline void wf__observe(const wf_allocator *a, wf_allocator_action action, const wf__order_key *at, size_t size,
                                const void *owner) {
@@ -99,15 +123,35 @@ static inline void wf__observe(const wf_allocator *a, wf_allocator_action action
 
 /* ---- blocks.c: none of these can fail; records have been reserved ------------------------------------------------ */
 
-/* One block that covers a new segment, not yet in a free set. */
-wf_block *wf__segment_add(wf_allocator *allocator, uintptr_t address, const wf__request *request);
+/* A segment of the driver as one block, not yet in a set: mapped, or of an expandable segment unmapped. `stream` of the key, and its
+ * address, are those of the block. */
+wf_block *wf__segment_add(wf_allocator *allocator, wf__block_pool *pool, uint64_t stream, uintptr_t address, size_t size,
+                          bool expandable);
+/* Forgets the segment that the block is all of; the block is in no set any more. */
+void wf__segment_remove(wf_allocator *allocator, wf_block *block);
+/* A whole segment given by the driver is counted, or one given back. */
+void wf__segment_count(wf_allocator *allocator, const wf__block_pool *pool, size_t size, bool more);
 /* Gives the segment of a free, unsplit block back to the driver. */
 void wf__segment_release(wf_allocator *allocator, wf_block *block);
-/* Cuts `size` bytes off the front as a block of their own, and puts the rest among the free blocks. Returns the front. */
-wf_block *wf__block_split(wf_allocator *allocator, wf_block *block, size_t size);
+/* Cuts `size` bytes off as a block of their own: the front is a new block, the rest stays what it was. Neither is put in a set. */
+wf_block *wf__block_cut(wf_allocator *allocator, wf_block *block, size_t size);
 void wf__block_insert_free(wf_block *block);
+void wf__block_insert_unmapped(wf_block *block);
+/* Takes a neighbour that is free, or unmapped, as the block is, out of its set and into the block; returns the bytes gained. */
+size_t wf__block_merge(wf_allocator *allocator, wf_block *block, wf_block *neighbour);
 /* Joins the block with free neighbours and puts it among the free ones, with all that has to be counted. */
 void wf__block_to_free(wf_allocator *allocator, wf_block *block);
+
+/* ---- expandable.c -------------------------------------------------------------------------------------------------- */
+
+/* Grows an expandable segment until a free block can hold the request, and takes that block. NULL: no memory for it. */
+wf_block *wf__expandable_take(wf_allocator *allocator, const wf__request *request);
+/* Of free blocks in order from `block` on, the one whose segment would have to grow least. */
+wf_block *wf__expandable_fit(const wf__block_pool *pool, wf_block *block);
+/* Takes the memory from behind all whole pages of a free block. */
+void wf__expandable_unmap(wf_allocator *allocator, wf_block *block);
+/* Gives an expandable segment and all its memory back, whatever is in it. */
+void wf__expandable_give(wf_allocator *allocator, wf__segment *segment);
 
 /* ---- events.c ----------------------------------------------------------------------------------------------------- */
 
@@ -115,8 +159,8 @@ void wf__block_to_free(wf_allocator *allocator, wf_block *block);
 bool wf__uses_defer(wf_allocator *allocator, wf_block *block);
 /* Frees blocks whose streams have come far enough. */
 void wf__uses_poll(wf_allocator *allocator);
-/* Waits for all of them, and frees them. */
-void wf__uses_wait(wf_allocator *allocator);
+/* Waits for those of one private pool, NULL: for all of them, and frees them. */
+void wf__uses_wait(wf_allocator *allocator, const wf__private_pool *only);
 
 /* ---- release.c ---------------------------------------------------------------------------------------------------- */
 
@@ -126,6 +170,16 @@ void wf__collect_garbage(wf_allocator *allocator);
 bool wf__release_available(wf_allocator *allocator, const wf__request *request);
 /* Waits for pending blocks, then gives back every unsplit free block. */
 void wf__release_cached(wf_allocator *allocator);
+
+/* Gives back what is unsplit and free in one pool. */
+void wf__release_pool(wf_allocator *allocator, wf__block_pool *pool);
+
+/* ---- private.c ------------------------------------------------------------------------------------------------------ */
+
+/* Small or large pool that a request of the stream is routed to. */
+wf__block_pool *wf__route(wf_allocator *allocator, uint64_t stream, bool large);
+/* Gives back the free segments of all private pools without users. */
+void wf__private_release(wf_allocator *allocator);
 
 /* ---- oom_text.c --------------------------------------------------------------------------------------------------- */
 

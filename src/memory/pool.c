@@ -39,13 +39,13 @@ static void free_late(struct wf__pool *pool) {
   wf_block *last = atomic_exchange(&pool->late, NULL), *first = NULL;
   while (last) {
     wf_block *block = last;
-    last = block->late;
-    block->late = first;
+    last = block->link;
+    block->link = first;
     first = block;
   }
   while (first) {
     wf_block *block = first;
-    first = block->late;
+    first = block->link;
     wf_block_free(pool->allocator, block);
   }
 }
@@ -79,8 +79,8 @@ void wf__pool_free(struct wf__pool *pool, wf_block *block) {
     if (has_late(pool)) free_late(pool);
     wf_block_free(pool->allocator, block);
   } else {
-    block->late = atomic_load(&pool->late);
-    while (!atomic_compare_exchange_weak(&pool->late, &block->late, block)) {}
+    block->link = atomic_load(&pool->late);
+    while (!atomic_compare_exchange_weak(&pool->late, &block->link, block)) {}
     if (pthread_mutex_trylock(&pool->lock)) return; /* its holder will see the block */
     free_late(pool);
   }

@@ -13,7 +13,7 @@ typedef struct wf__records {
 } wf__records;
 
 void wf__records_init(wf__records *records, size_t bytes);
-/* Makes sure that `count` (at most 32) records can be taken. False, with the error record set, when host memory is exhausted. */
+/* Makes sure that `count` records can be taken. False, with the error record set, when host memory is exhausted. */
 bool wf__records_grow(wf__records *records, size_t count);
 static inline bool wf__records_reserve(wf__records *records, size_t count) {
   return WF__LIKELY(records->spare_count >= count) || wf__records_grow(records, count);

@@ -12,7 +12,7 @@ void wf__collect_garbage(wf_allocator *a) {
   wf__block_pool *pool = &a->large;
   uint64_t ages = 0, left = 0;
   for (wf_block *b = wf__block_of(wf__order_first(&pool->free)); b; b = after(pool, &b->node.key)) {
-    if (wf__block_is_split(b)) continue;
+    if (wf__block_is_split(b) || b->segment->expandable) continue;
     ages += pool->searches - b->free_since;
     left++;
   }
@@ -22,9 +22,9 @@ void wf__collect_garbage(wf_allocator *a) {
     for (wf_block *b = wf__block_of(wf__order_first(&pool->free)), *next; b; b = next) {
       next = after(pool, &b->node.key);
       uint64_t age = pool->searches - b->free_since;
-      if (wf__block_is_split(b) || (double)age < average) continue;
+      if (wf__block_is_split(b) || b->segment->expandable || (double)age < average) continue;
       freed = true;
-      reclaimed += wf__block_bytes(b);
+      reclaimed += b->size;
       ages -= age;
       left--;
       wf__segment_release(a, b);
@@ -39,6 +39,7 @@ bool wf__release_available(wf_allocator *a, const wf__request *request) {
   if (want.size < a->conf.max_split) want.size = a->conf.max_split;
   wf__order_node *fit = wf__order_at_least(&pool->free, &want);
   if (fit && fit->key.stream == request->stream) {
+    if (wf__block_of(fit)->segment->expandable) return false;
     wf__segment_release(a, wf__block_of(fit));
     return true;
   }
@@ -46,23 +47,33 @@ bool wf__release_available(wf_allocator *a, const wf__request *request) {
   for (wf__order_node *n = wf__order_before(&pool->free, &want), *next; n && released < want.size; n = next) {
     if (n->key.stream != request->stream || !wf__oversize(a, n->key.size)) break;
     next = wf__order_before(&pool->free, &n->key);
+    if (wf__block_of(n)->segment->expandable) continue;
     released += n->key.size;
     wf__segment_release(a, wf__block_of(n));
   }
   return released >= want.size;
 }
 
-static void release_pool(wf_allocator *a, wf__block_pool *pool) {
+void wf__release_pool(wf_allocator *a, wf__block_pool *pool) {
+  bool expandable = false;
   for (wf_block *b = wf__block_of(wf__order_first(&pool->free)), *next; b; b = next) {
     next = after(pool, &b->node.key);
-    if (!wf__block_is_split(b)) wf__segment_release(a, b);
+    expandable |= b->segment->expandable;
+    if (!b->segment->expandable && !wf__block_is_split(b)) wf__segment_release(a, b);
+  }
+  if (!expandable) return;
+  wf__order_key at = {0}; /* unmapping leaves smaller rests in the set, which lie before the key and hold no whole page */
+  for (wf_block *b = wf__block_of(wf__order_first(&pool->free)); b; b = after(pool, &at)) {
+    at = b->node.key;
+    if (b->segment->expandable) wf__expandable_unmap(a, b);
   }
 }
 
 void wf__release_cached(wf_allocator *a) {
-  wf__uses_wait(a);
-  release_pool(a, &a->large);
-  release_pool(a, &a->small);
+  wf__uses_wait(a, NULL);
+  wf__release_pool(a, &a->large);
+  wf__release_pool(a, &a->small);
+  wf__private_release(a);
 }
 
 void wf_allocator_empty_cache(wf_allocator *a) { wf__release_cached(a); }

@@ -17,7 +17,11 @@ typedef struct fake_driver {
     uintptr_t address;
     size_t bytes;
   } out[FAKE_SEGMENTS];            /* segments that haven't come back */
-  int out_count, gets, gives, waits;
+  struct {
+    uintptr_t address;
+    size_t bytes, mapped;
+  } spaces[FAKE_SEGMENTS];         /* reserved and not given up */
+  int out_count, space_count, gets, gives, maps, unmaps, waits;
   uint64_t marks, retired, passed[FAKE_STREAMS];
 } fake_driver;
 
@@ -45,6 +49,55 @@ static void fake_give(void *context, uintptr_t address, size_t bytes) {
   d->gives++;
 }
 
+static bool fake_reserve(void *context, size_t bytes, uintptr_t *address) {
+  fake_driver *d = context;
+  if (d->space_count == FAKE_SEGMENTS) return false;
+  if (!d->next) d->next = (uintptr_t)1 << 30;
+  *address = d->next;
+  d->next += bytes + (2 << 20);
+  d->spaces[d->space_count].mapped = 0;
+  d->spaces[d->space_count].address = *address;
+  d->spaces[d->space_count++].bytes = bytes;
+  return true;
+}
+
+static int fake_space(const fake_driver *d, uintptr_t address, size_t bytes) {
+  int i = 0;
+  while (i < d->space_count && !(address >= d->spaces[i].address && address + bytes <= d->spaces[i].address + d->spaces[i].bytes)) i++;
+  assert_true(i < d->space_count);
+  assert_int_equal((address - d->spaces[i].address) % (2 << 20), 0);
+  assert_int_equal(bytes % (2 << 20), 0);
+  return i;
+}
+
+static void fake_unreserve(void *context, uintptr_t address, size_t bytes) {
+  fake_driver *d = context;
+  int i = fake_space(d, address, bytes);
+  assert_int_equal(d->spaces[i].address, address);
+  assert_int_equal(d->spaces[i].bytes, bytes);
+  assert_int_equal(d->spaces[i].mapped, 0);
+  d->spaces[i] = d->spaces[--d->space_count];
+}
+
+static bool fake_map(void *context, uintptr_t address, size_t bytes) {
+  fake_driver *d = context;
+  int i = fake_space(d, address, bytes);
+  d->maps++;
+  if (d->limit && d->used + bytes > d->limit) return false;
+  d->spaces[i].mapped += bytes;
+  d->used += bytes;
+  return true;
+}
+
+static void fake_unmap(void *context, uintptr_t address, size_t bytes) {
+  fake_driver *d = context;
+  int i = fake_space(d, address, bytes);
+  assert_true(d->spaces[i].mapped >= bytes);
+  d->spaces[i].mapped -= bytes;
+  d->used -= bytes;
+  d->unmaps++;
+}
+
 static uint64_t fake_record(void *context, uint64_t stream) { return ++((fake_driver *)context)->marks << 8 | stream; }
 static bool fake_query(void *context, uint64_t event) {
   fake_driver *d = context;
@@ -58,10 +111,19 @@ static void fake_wait(void *context, uint64_t event) {
   d->retired++;
   if (d->passed[event & 255] < event >> 8) d->passed[event & 255] = event >> 8;
 }
-static void fake_pass(fake_driver *d, uint64_t stream) { d->passed[stream] = d->marks; }
+static inline void fake_pass(fake_driver *d, uint64_t stream) { d->passed[stream] = d->marks; }
 
 static wf_allocator *fake_allocator(fake_driver *d, const char *conf) {
-  wf_allocator_driver driver = {.context = d, .get = fake_get, .give = fake_give, .record = fake_record, .query = fake_query, .wait = fake_wait};
+  wf_allocator_driver driver = {.context = d,
+                                .get = fake_get,
+                                .give = fake_give,
+                                .record = fake_record,
+                                .query = fake_query,
+                                .wait = fake_wait,
+                                .reserve = fake_reserve,
+                                .unreserve = fake_unreserve,
+                                .map = fake_map,
+                                .unmap = fake_unmap};
   wf_allocator_options options = wf_allocator_defaults();
   options.conf = conf;
   options.total_bytes = d->limit;
@@ -96,10 +158,10 @@ static void fake_visit(const wf_block_view *v, void *context) {
     c->bytes[v->state][pool] += (int64_t)v->size;
     c->requested[pool] += (int64_t)v->requested;
     if (v->address == v->segment_address) {
-      c->segments[pool]++;
+      c->segments[pool] += !v->expandable;
       c->reserved[pool] += (int64_t)v->segment_size;
     }
-    if (v->state == WF_BLOCK_FREE && v->size < v->segment_size) {
+    if (v->state == WF_BLOCK_FREE && v->size < v->segment_size && !v->expandable) {
       c->split[pool]++;
       c->split_bytes[pool] += (int64_t)v->size;
     }

@@ -171,12 +171,18 @@ typedef struct observed {
 
 static void observe(void *context, const wf_allocator_event *e) {
   char *log = ((observed *)context)->log;
-  snprintf(log + strlen(log), 400 - strlen(log), "%c%zu@%d ", "AFCSGO"[e->action], e->size, (int)e->stream);
+  snprintf(log + strlen(log), 400 - strlen(log), "%c%zu@%d ", "AFCSGMUO"[e->action], e->size, (int)e->stream);
 }
 
 static void everything_that_happens_is_observed_in_order(void **state) {
   observed o = {.driver.limit = 8 * MIB};
-  wf_allocator_driver driver = {&o, fake_get, fake_give, fake_record, fake_query, fake_wait, observe};
+  wf_allocator_driver driver = {.context = &o,
+                                .get = fake_get,
+                                .give = fake_give,
+                                .record = fake_record,
+                                .query = fake_query,
+                                .wait = fake_wait,
+                                .observe = observe};
   wf_allocator *a = wf_allocator_new(&driver, NULL);
   wf_block *x = wf_block_new(a, 700, 3);
   assert_ok(wf_block_record_stream(a, x, 1));
@@ -193,9 +199,12 @@ static void everything_that_happens_is_observed_in_order(void **state) {
 static void scenario(wf_allocator *a, fake_driver *d) {
   wf_block *held[60] = {0};
   for (int i = 0; i < 60; i++) {
+    if (i % 20 == 10) (void)wf_allocator_pool_begin(a, 7, 1);
     held[i] = wf_block_new(a, (size_t)(i + 1) * 70000, (uint64_t)(i % 3));
     if (held[i]) (void)wf_block_record_stream(a, held[i], (uint64_t)(i % 5));
     wf_error_take();
+    if (i % 20 == 19 && wf_allocator_pool_end(a, 7) == WF_OK) assert_ok(wf_allocator_pool_release(a, 7));
+    wf_error_take(); /* it wasn't begun */
     if (i % 4 == 3) {
       wf_block_free(a, held[i - 2]);
       held[i - 2] = NULL;
@@ -210,21 +219,26 @@ static void scenario(wf_allocator *a, fake_driver *d) {
   assert_int_equal(d->used, 0);
 }
 
-static void whichever_allocation_of_the_host_fails_everything_stays_valid(void **state) {
+static void fail_each_allocation_in_turn(const char *conf) {
   int64_t needed = 1;
   for (int64_t k = 0; k <= needed; k++) { /* k 0: nothing fails, and tells how many there are */
     fake_driver d = {.limit = 200 * MIB};
     wf__fault_at(k);
-    wf_allocator *a = fake_allocator(&d, "max_split_size_mb:32,garbage_collection_threshold:0.5,per_process_memory_fraction:0.9");
+    wf_allocator *a = fake_allocator(&d, conf);
     if (a) scenario(a, &d);
     else assert_int_equal(wf_error_take().status, WF_NO_MEMORY);
     if (!k) needed = wf__fault_count();
     wf__fault_at(0);
     wf_allocator_free(a);
-    assert_int_equal(d.out_count, 0);
+    assert_int_equal(d.out_count + d.space_count, 0);
     assert_int_equal(d.marks, d.retired);
   }
   assert_true(needed > 5);
+}
+
+static void whichever_allocation_of_the_host_fails_everything_stays_valid(void **state) {
+  fail_each_allocation_in_turn("max_split_size_mb:32,garbage_collection_threshold:0.5,per_process_memory_fraction:0.9");
+  fail_each_allocation_in_turn("expandable_segments:True");
 }
 
 /* ---- random calls ------------------------------------------------------------------------------------------------------ */
@@ -285,36 +299,65 @@ static void take_one(wf_allocator *a, fake_driver *d, live *slot, uint32_t *seed
   assert_true(found);
 }
 
-static void random_calls_keep_every_promise(void **state) {
-  enum { LIVE = 120 };
-  for (uint32_t round = 0; round < 6; round++) {
-    uint32_t seed = 77 + round;
-    fake_driver d = {.limit = (200 + 100 * round) * MIB};
-    wf_allocator *a = fake_allocator(&d, NULL);
-    live held[LIVE] = {0};
-    for (int i = 0; i < 3000; i++) {
-      live *slot = &held[draw(&seed) % LIVE];
-      bool streams = round % 2; /* in the other rounds nothing is pending, so the best fit is known beforehand */
-      if (!slot->block) {
-        if (streams) slot->block = wf_block_new(a, draw_size(&seed), draw(&seed) % 3);
-        else take_one(a, &d, slot, &seed);
-        wf_error_take();
-      } else {
-        if (streams && draw(&seed) % 3 == 0) assert_ok(wf_block_record_stream(a, slot->block, draw(&seed) % 5));
-        wf_block_free(a, slot->block);
-        slot->block = NULL;
-      }
-      if (draw(&seed) % 20 == 0) fake_pass(&d, draw(&seed) % 5);
-      if (draw(&seed) % 500 == 0) wf_allocator_empty_cache(a);
-      fake_check(a, &d);
-    }
-    for (int i = 0; i < LIVE; i++) wf_block_free(a, held[i].block);
-    wf_allocator_empty_cache(a);
-    assert_int_equal(d.used, 0);
-    assert_true(d.gives > 10);
-    wf_allocator_free(a);
-    assert_int_equal(d.marks, d.retired);
+enum { LIVE = 120 };
+
+/* One call. With `streams`, blocks are used on others as well, so the best fit isn't known beforehand. */
+static void random_call(wf_allocator *a, fake_driver *d, live *slot, uint32_t *seed, bool streams) {
+  if (!slot->block && !streams) {
+    take_one(a, d, slot, seed);
+  } else if (!slot->block) {
+    slot->block = wf_block_new(a, draw_size(seed), draw(seed) % 3);
+    wf_error_take();
+  } else {
+    for (uint32_t n = streams ? draw(seed) % 3 : 0; n; n--) assert_ok(wf_block_record_stream(a, slot->block, draw(seed) % 5));
+    wf_block_free(a, slot->block);
+    slot->block = NULL;
   }
+}
+
+static void random_pool_call(wf_allocator *a, uint32_t *seed) {
+  uint64_t pool = draw(seed) % 3;
+  switch (draw(seed) % 4) {
+    case 0: (void)wf_allocator_pool_begin(a, pool, draw(seed) % 3); break;
+    case 1: (void)wf_allocator_pool_end(a, pool); break;
+    case 2: (void)wf_allocator_pool_release(a, pool); break;
+    default: wf_allocator_empty_pool(a, pool);
+  }
+  wf_error_take(); /* half of them come at the wrong time */
+}
+
+static void play_at_random(uint32_t seed, size_t limit, const char *conf, bool streams) {
+  fake_driver d = {.limit = limit};
+  wf_allocator *a = fake_allocator(&d, conf);
+  live held[LIVE] = {0};
+  for (int i = 0; i < 3000; i++) {
+    random_call(a, &d, &held[draw(&seed) % LIVE], &seed, streams);
+    if (draw(&seed) % 20 == 0) fake_pass(&d, draw(&seed) % 5);
+    if (draw(&seed) % 500 == 0) wf_allocator_empty_cache(a);
+    if (streams && draw(&seed) % 50 == 0) random_pool_call(a, &seed);
+    fake_check(a, &d);
+  }
+  for (int i = 0; i < LIVE; i++) wf_block_free(a, held[i].block);
+  for (uint64_t pool = 0; pool < 3; pool++) {
+    (void)wf_allocator_pool_end(a, pool);
+    wf_error_take();
+    while (wf_allocator_pool_release(a, pool) == WF_OK) {}
+    wf_error_take();
+  }
+  wf_allocator_empty_cache(a);
+  fake_check(a, &d);
+  assert_int_equal(d.used, 0);
+  assert_true(d.gives > 10 || d.unmaps > 10);
+  wf_allocator_free(a);
+  assert_int_equal(d.space_count, 0);
+  assert_int_equal(d.marks, d.retired);
+}
+
+static void random_calls_keep_every_promise(void **state) {
+  static const char *const confs[] = {NULL, "expandable_segments:True", "max_split_size_mb:20,garbage_collection_threshold:0.4",
+                                      "roundup_power2_divisions:4,expandable_segments:True,max_split_size_mb:24"};
+  for (uint32_t round = 0; round < 3; round++) play_at_random(77 + round, (200 + 200 * round) * MIB, NULL, false);
+  for (uint32_t round = 0; round < 8; round++) play_at_random(99 + round, (200 + 50 * round) * MIB, confs[round % 4], true);
 }
 
 static const struct CMUnitTest tests[] = {

@@ -72,33 +72,55 @@ static json_t *next_call(player *p, const char *verb) {
 
 static size_t number_at(json_t *array, size_t i) { return (size_t)json_integer_value(json_array_get(array, i)); }
 
-static bool script_get(void *context, size_t bytes, uintptr_t *address) {
-  player *p = context;
-  json_t *call = next_call(p, "get");
-  if (!call) return false;
-  if (number_at(call, 1) != bytes) return complain(p, "get of %zu bytes, the script says %zu", bytes, number_at(call, 1));
-  if (json_is_string(json_array_get(call, 2))) return false; /* refused */
-  size_t segment = number_at(call, 2);
+/* The script names a new segment. */
+static uintptr_t name_segment(player *p, size_t segment, uintptr_t address) {
   if (segment >= p->segment_count) {
     p->segments = grown(p->segments, segment + 1, sizeof *p->segments);
     while (p->segment_count <= segment) p->segments[p->segment_count++] = 0;
   }
-  *address = p->segments[segment] = number_at(call, 3);
+  return p->segments[segment] = address;
+}
+
+static uintptr_t segment_at(const player *p, size_t segment) { return segment < p->segment_count ? p->segments[segment] : 0; }
+
+/* `get` or `reserve`, whose lines look the same. */
+static bool script_segment(player *p, const char *verb, size_t bytes, uintptr_t *address) {
+  json_t *call = next_call(p, verb);
+  if (!call) return false;
+  if (number_at(call, 1) != bytes) return complain(p, "%s of %zu bytes, the script says %zu", verb, bytes, number_at(call, 1));
+  if (json_is_string(json_array_get(call, 2))) return false; /* refused */
+  *address = name_segment(p, number_at(call, 2), number_at(call, 3));
   return true;
 }
 
-static void script_give(void *context, uintptr_t address, size_t bytes) {
-  player *p = context;
-  if (p->failed) return; /* the allocator is being freed, or nothing makes sense any more */
-  json_t *call = next_call(p, "give");
+static bool script_get(void *context, size_t bytes, uintptr_t *address) { return script_segment(context, "get", bytes, address); }
+static bool script_reserve(void *context, size_t bytes, uintptr_t *address) { return script_segment(context, "reserve", bytes, address); }
+
+/* `give` or `unreserve`. Once a case has failed nothing is compared: the allocator is being freed, or makes no sense any more. */
+static void script_back(player *p, const char *verb, uintptr_t address) {
+  json_t *call = p->failed ? NULL : next_call(p, verb);
   if (!call) return;
   size_t segment = number_at(call, 1);
-  if (segment >= p->segment_count || p->segments[segment] != address) {
-    complain(p, "give of the segment at %zu, the script says segment %zu", (size_t)address, segment);
-    return;
-  }
-  p->segments[segment] = 0; /* the driver may use the address again */
+  if (segment_at(p, segment) == address) p->segments[segment] = 0; /* the driver may use the address again */
+  else complain(p, "%s of the segment at %zu, the script says segment %zu", verb, (size_t)address, segment);
 }
+
+static void script_give(void *context, uintptr_t address, size_t bytes) { script_back(context, "give", address); }
+static void script_unreserve(void *context, uintptr_t address, size_t bytes) { script_back(context, "unreserve", address); }
+
+/* `map` or `unmap`: the segment, where in it, how many bytes. False when the script refuses. */
+static bool script_range(player *p, const char *verb, uintptr_t address, size_t bytes) {
+  json_t *call = p->failed ? NULL : next_call(p, verb);
+  if (!call) return false;
+  size_t segment = number_at(call, 1), offset = number_at(call, 2);
+  if (segment_at(p, segment) + offset != address || number_at(call, 3) != bytes)
+    return complain(p, "%s of %zu bytes at %zu, the script says %zu bytes at %zu of segment %zu", verb, bytes, (size_t)address,
+                    number_at(call, 3), offset, segment);
+  return !json_array_get(call, 4);
+}
+
+static bool script_map(void *context, uintptr_t address, size_t bytes) { return script_range(context, "map", address, bytes); }
+static void script_unmap(void *context, uintptr_t address, size_t bytes) { script_range(context, "unmap", address, bytes); }
 
 static uint64_t script_record(void *context, uint64_t stream) { return ++((player *)context)->marks << 8 | stream; }
 static bool script_query(void *context, uint64_t event) { return ((player *)context)->passed[event & 255] >= event >> 8; }
@@ -228,7 +250,7 @@ static void compare_block(const wf_block_view *view, void *context) {
   for (size_t r = 0; r < json_array_size(check->rows); r++) {
     json_t *row = json_array_get(check->rows, r);
     size_t segment = number_at(row, 0);
-    if (segment >= p->segment_count || p->segments[segment] + number_at(row, 1) != view->segment_address) continue;
+    if (segment_at(p, segment) + number_at(row, 1) != view->segment_address) continue;
     if (number_at(row, 2) != view->segment_size)
       complain(p, "segment %zu has %zu bytes, expected %zu", segment, view->segment_size, number_at(row, 2));
     json_t *blocks = json_array_get(row, 3);
@@ -258,8 +280,7 @@ static void compare_segments(player *p, json_t *rows) {
 
 /* ---- calls ----------------------------------------------------------------------------------------------------------- */
 
-static holding *holding_of(player *p, json_t *call) {
-  size_t id = (size_t)json_integer_value(json_object_get(call, "id"));
+static holding *holding_at(player *p, size_t id) {
   if (id >= p->holding_count) {
     size_t count = id + 1 + id / 2;
     p->holdings = grown(p->holdings, count, sizeof *p->holdings);
@@ -267,6 +288,13 @@ static holding *holding_of(player *p, json_t *call) {
     p->holding_count = count;
   }
   return &p->holdings[id];
+}
+
+static holding *holding_of(player *p, json_t *call) { return holding_at(p, (size_t)json_integer_value(json_object_get(call, "id"))); }
+
+static void hold(holding *h, size_t id, wf_block *block) {
+  *h = (holding){.block = block, .out = block != NULL};
+  if (block) wf_block_set_owner(block, (const void *)(uintptr_t)(id + 1));
 }
 
 static uint64_t stream_of(player *p, json_t *call) {
@@ -279,8 +307,7 @@ static void do_alloc(player *p, json_t *call) {
   holding *h = holding_of(p, call);
   size_t bytes = (size_t)json_integer_value(json_object_get(call, "size"));
   wf_block *block = wf_block_new(p->allocator, bytes, stream_of(p, call));
-  *h = (holding){.block = block, .out = block != NULL};
-  if (block) wf_block_set_owner(block, (const void *)(uintptr_t)(json_integer_value(json_object_get(call, "id")) + 1));
+  hold(h, (size_t)(h - p->holdings), block);
   if (!compare_error(p, json_object_get(call, "oom"))) return;
   json_t *at = json_object_get(call, "at");
   if (!at != !block) {
@@ -289,7 +316,7 @@ static void do_alloc(player *p, json_t *call) {
   }
   if (!block) return;
   size_t segment = number_at(at, 0), offset = number_at(at, 1), size = (size_t)json_integer_value(json_object_get(call, "block"));
-  if (segment >= p->segment_count || wf_block_address(block) != p->segments[segment] + offset) {
+  if (wf_block_address(block) != segment_at(p, segment) + offset) {
     complain(p, "the block is at address %zu, expected segment %zu + %zu", (size_t)wf_block_address(block), segment, offset);
   } else if (wf_block_size(block) != size) {
     complain(p, "the block has %zu bytes, expected %zu", wf_block_size(block), size);
@@ -315,10 +342,16 @@ static void do_record_stream(player *p, json_t *call) {
 
 static void do_stream_done(player *p, json_t *call) { p->passed[stream_of(p, call)] = p->marks; }
 
+static uint64_t pool_of(json_t *call) { return (uint64_t)json_integer_value(json_object_get(call, "pool")); }
+
 static void do_empty_cache(player *p, json_t *call) {
-  if (json_object_get(call, "pool")) complain(p, "private pools aren't played");
+  if (json_object_get(call, "pool")) wf_allocator_empty_pool(p->allocator, pool_of(call));
   else wf_allocator_empty_cache(p->allocator);
 }
+
+static void do_pool_begin(player *p, json_t *call) { wf_allocator_pool_begin(p->allocator, pool_of(call), stream_of(p, call)); }
+static void do_pool_end(player *p, json_t *call) { wf_allocator_pool_end(p->allocator, pool_of(call)); }
+static void do_pool_release(player *p, json_t *call) { wf_allocator_pool_release(p->allocator, pool_of(call)); }
 
 static void do_fraction(player *p, json_t *call) {
   wf_allocator_set_fraction(p->allocator, json_number_value(json_object_get(call, "value")));
@@ -335,7 +368,8 @@ static const struct {
   void (*run)(player *p, json_t *call);
 } calls[] = {
     {"alloc", do_alloc},     {"free", do_free},         {"record_stream", do_record_stream}, {"stream_done", do_stream_done},
-    {"empty_cache", do_empty_cache}, {"fraction", do_fraction}, {"check", do_check},
+    {"empty_cache", do_empty_cache}, {"pool_begin", do_pool_begin}, {"pool_end", do_pool_end}, {"pool_release", do_pool_release},
+    {"fraction", do_fraction}, {"check", do_check},
 };
 
 static void play_call(player *p, json_t *call) {
@@ -356,22 +390,64 @@ static void play_call(player *p, json_t *call) {
   compare_error(p, NULL);
 }
 
+/* A segment that was there when the history began: [segment, address, size, stream, "small" or "large", expandable, blocks in use]. */
+static void adopt(player *p, json_t *row) {
+  json_t *used = json_array_get(row, 6);
+  size_t n = json_array_size(used);
+  wf_adopted_block *blocks = grown(NULL, n + 1, sizeof *blocks);
+  wf_block **out = grown(NULL, n + 1, sizeof *out);
+  for (size_t i = 0; i < n; i++) {
+    json_t *block = json_array_get(used, i);
+    blocks[i] = (wf_adopted_block){number_at(block, 1), number_at(block, 2), number_at(block, 3)};
+  }
+  const char *pool = json_string_value(json_array_get(row, 4));
+  wf_adopted_segment segment = {.address = name_segment(p, number_at(row, 0), number_at(row, 1)),
+                                .size = number_at(row, 2),
+                                .stream = number_at(row, 3),
+                                .large = pool && !strcmp(pool, "large"),
+                                .expandable = json_is_true(json_array_get(row, 5)),
+                                .blocks = blocks,
+                                .block_count = n};
+  if (wf_allocator_adopt(p->allocator, &segment, out) != WF_OK) complain(p, "no start: %s", wf_error_take().text);
+  for (size_t i = 0; i < n && !p->failed; i++) {
+    size_t id = number_at(json_array_get(used, i), 0);
+    hold(holding_at(p, id), id, out[i]);
+  }
+  free(blocks);
+  free(out);
+}
+
 static void open_case(player *p, json_t *head) {
+  static const char *const names[] = {[WF_TIES_AGE] = "age", [WF_TIES_BLOCK] = "block", [WF_TIES_ADDRESS] = "address"};
   const char *ties = json_string_value(json_object_get(head, "ties"));
-  if (!ties || strcmp(ties, "age")) {
-    complain(p, "ties '%s' aren't played", ties ? ties : "");
-    return;
-  }
-  if (json_array_size(json_object_get(head, "start"))) {
-    complain(p, "cases that start in use aren't played");
-    return;
-  }
   wf_allocator_options options = wf_allocator_defaults();
   options.conf = json_string_value(json_object_get(head, "conf"));
   options.total_bytes = (size_t)json_integer_value(json_object_get(head, "device"));
-  wf_allocator_driver driver = {p, script_get, script_give, script_record, script_query, script_wait, script_observe};
+  int which = 0;
+  while (which < (int)COUNT(names) && (!ties || strcmp(ties, names[which]))) which++;
+  if (which == (int)COUNT(names)) {
+    complain(p, "ties '%s' aren't known", ties ? ties : "");
+    return;
+  }
+  options.ties = (wf_allocator_ties)which;
+  wf_allocator_driver driver = {.context = p,
+                                .get = script_get,
+                                .give = script_give,
+                                .record = script_record,
+                                .query = script_query,
+                                .wait = script_wait,
+                                .observe = script_observe,
+                                .reserve = script_reserve,
+                                .unreserve = script_unreserve,
+                                .map = script_map,
+                                .unmap = script_unmap};
   p->allocator = wf_allocator_new(&driver, &options);
-  if (!p->allocator) complain(p, "no allocator: %s", wf_error_take().text);
+  if (!p->allocator) {
+    complain(p, "no allocator: %s", wf_error_take().text);
+    return;
+  }
+  json_t *start = json_object_get(head, "start");
+  for (size_t i = 0; i < json_array_size(start) && !p->failed; i++) adopt(p, json_array_get(start, i));
 }
 
 bool alloc_player_play(const char *text, size_t length, char mismatch[ALLOC_PLAYER_TEXT]) {

@@ -18,9 +18,11 @@ typedef enum wf_allocator_action {
   WF_ACTION_FREE_COMPLETED, /* no stream uses it any more: the memory can be had again */
   WF_ACTION_SEGMENT_ALLOC,  /* the driver gave a segment */
   WF_ACTION_SEGMENT_FREE,   /* the driver took it back */
+  WF_ACTION_SEGMENT_MAP,    /* a part of an expandable segment got memory */
+  WF_ACTION_SEGMENT_UNMAP,  /* it lost it */
   WF_ACTION_OOM             /* a request failed; no address */
 } wf_allocator_action;
-/** One thing that the policy did. Addresses and streams as the driver names them. */
+/** One thing that happened; holds for the call. */
 typedef struct wf_allocator_event {
   wf_allocator_action action;
   uintptr_t address;
@@ -41,16 +43,31 @@ typedef struct wf_allocator_driver {
   void (*wait)(void *context, uint64_t event);    /* until done; retires the event */
   /* Is told of everything that happens, right after it did. Optional; must not call the policy. */
   void (*observe)(void *context, const wf_allocator_event *event);
+  /* Address space that memory is put behind in pieces: for expandable_segments:True. Optional, all four or none. `map` gives
+   * memory to all of the range or to none of it; ranges are multiples of 2 MiB or of large_segment_size_mb. */
+  bool (*reserve)(void *context, size_t bytes, uintptr_t *address);
+  void (*unreserve)(void *context, uintptr_t address, size_t bytes);
+  bool (*map)(void *context, uintptr_t address, size_t bytes);
+  void (*unmap)(void *context, uintptr_t address, size_t bytes);
 } wf_allocator_driver;
+
+/** Which of two free blocks of the same stream and size goes first. Weft's own allocators use AGE; the others replay what older
+ *  releases of PyTorch did. */
+typedef enum wf_allocator_ties {
+  WF_TIES_AGE = 0, /* of the segment that the driver gave first, then the lowest address: 2.13 on */
+  WF_TIES_BLOCK,   /* the oldest block object, then the lowest address: 2.12 */
+  WF_TIES_ADDRESS  /* the lowest address: up to 2.11 */
+} wf_allocator_ties;
 
 /** Configuration, PyTorch's keys (PYTORCH_ALLOC_CONF). */
 typedef struct wf_allocator_options {
   const char *conf;        /* "max_split_size_mb:128,roundup_power2_divisions:4"; NULL: all defaults */
   const char *device_name; /* how texts name the memory: "CUDA", "sim", "pinned" */
   int device_index;
-  size_t total_bytes;      /* capacity of the device for texts and fractions; 0 unknown */
+  size_t total_bytes;      /* capacity of the device for texts, fractions and address space; 0 unknown */
+  wf_allocator_ties ties;
 } wf_allocator_options;
-/** The default options: no configuration, no name, capacity unknown. */
+/** The default options: no configuration, the name "CUDA", capacity unknown. */
 WF_API wf_allocator_options wf_allocator_defaults(void);
 
 /** A new policy; yours. NULL on error (WF_VALUE for a bad conf, with PyTorch's text). */
@@ -74,6 +91,34 @@ WF_API size_t wf_block_size(const wf_block *block);
 WF_API void wf_allocator_empty_cache(wf_allocator *allocator);
 /** At most `fraction` (0 to 1) of total_bytes may be reserved. */
 WF_API wf_status wf_allocator_set_fraction(wf_allocator *allocator, double fraction);
+
+/** Private pools (CUDA graphs, MemPool): from begin to end, requests of `stream` take memory of that pool only, of the pool begun last
+ *  where several are; its memory serves nobody else. Each begin adds a user, release takes one away. Without users the pool's free
+ *  segments go back with empty_cache and when memory runs out. WF_RUNTIME: begun twice, or ended without a begin. */
+WF_API wf_status wf_allocator_pool_begin(wf_allocator *allocator, uint64_t pool, uint64_t stream);
+/** Stops the routing; blocks stay. WF_RUNTIME when the pool isn't begun. */
+WF_API wf_status wf_allocator_pool_end(wf_allocator *allocator, uint64_t pool);
+/** Takes a user away. WF_RUNTIME when there is none. */
+WF_API wf_status wf_allocator_pool_release(wf_allocator *allocator, uint64_t pool);
+/** Gives the free segments of one private pool back, if it has no users. */
+WF_API void wf_allocator_empty_pool(wf_allocator *allocator, uint64_t pool);
+
+/** A block in use as it was found, at the start of a history that begins in an allocator already in use. */
+typedef struct wf_adopted_block {
+  size_t offset, size, requested;
+} wf_adopted_block;
+/** A segment as it was found, with the blocks of it that are in use. */
+typedef struct wf_adopted_segment {
+  uintptr_t address;
+  size_t size;             /* of an expandable one: the part with memory behind it; address space without limit follows */
+  uint64_t stream;
+  bool large, expandable;
+  const wf_adopted_block *blocks; /* in use, by offset; each gap between them is one free block */
+  size_t block_count;
+} wf_adopted_segment;
+/** Takes over a segment that the driver gave earlier, and writes its used blocks to out[block_count]. Statistics count it as if it
+ *  had been made now. WF_VALUE when the blocks don't fit the segment: nothing has changed then. */
+WF_API wf_status wf_allocator_adopt(wf_allocator *allocator, const wf_adopted_segment *segment, wf_block **out);
 
 /** One figure: now, at most so far, and the sums of all increases and decreases. */
 typedef struct wf_stat {
@@ -105,6 +150,9 @@ typedef struct wf_block_view {
   uint64_t stream;
   wf_block_state state;
   bool large;
+  bool expandable;          /* the segment is a stretch of an expandable one that has memory without interruption */
+  bool private_pool;
+  uint64_t pool;            /* number of the private pool */
   const void *owner;        /* what wf_block_set_owner said, NULL else */
 } wf_block_view;
 /** Calls `fn` for each block, by address of segment and block. */
