@@ -36,7 +36,14 @@ weft_dependency(OPENBLAS cblas.h openblas openblas-openmp ${CMAKE_LIBRARY_ARCHIT
 weft_dependency(DNNL dnnl.h dnnl)
 weft_dependency(LIBDW elfutils/libdwfl.h dw)
 
-# Documents in JSON: programs and tests only, the library itself doesn't need it.
+# Documents in JSON: headers of safetensors files in the library, cases and reports in programs and tests.
 find_path(WEFT_JANSSON_INCLUDE jansson.h)
 find_library(WEFT_JANSSON_LIBRARY jansson)
 mark_as_advanced(WEFT_JANSSON_INCLUDE WEFT_JANSSON_LIBRARY)
+if(NOT WEFT_JANSSON_INCLUDE OR NOT WEFT_JANSSON_LIBRARY)
+  message(FATAL_ERROR "jansson is missing: `./dev setup` installs it")
+endif()
+add_library(weft_jansson INTERFACE)
+target_include_directories(weft_jansson SYSTEM INTERFACE ${WEFT_JANSSON_INCLUDE})
+target_link_libraries(weft_jansson INTERFACE ${WEFT_JANSSON_LIBRARY})
+set(WEFT_LIBRARIES ${WEFT_LIBRARIES} weft_jansson)

@@ -73,6 +73,16 @@ WF_API void wf_log_set(wf_log_fn fn, void *context);
 /** Library version: "0.1.0". */
 WF_API const char *wf_version(void);
 
+/** What this build runs on here: strings are static. */
+typedef struct wf_build_info {
+  const char *cpu;            /* instruction set of the kernels: "ref", "base", "avx2", "avx512" */
+  const char *blas_core;      /* CPU whose kernels OpenBLAS runs: "SkylakeX"; "none" without OpenBLAS */
+  const char *blas_threading; /* "OpenMP", as it should be to share the kernels' team; "pthreads", "sequential", "none" */
+  const char *dnnl;           /* oneDNN's version, "2.6.0"; "none" without it */
+} wf_build_info;
+/** Looks up what kernels and libraries are in use. */
+WF_API wf_build_info wf_get_build_info(void);
+
 /** Threads that kernels on host memory are split over: at least 1. Set from OMP_NUM_THREADS or the cores given. */
 WF_API int wf_num_threads(void);
 /** Sets that number, for all threads; below 1 is an error (WF_VALUE). */

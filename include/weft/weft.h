@@ -8,7 +8,9 @@
 #include <weft/data.h>
 #include <weft/device.h>
 #include <weft/dtype.h>
+#include <weft/io.h>
 #include <weft/memory.h>
+#include <weft/optim.h>
 #include <weft/tensor.h>
 #include <weft/trace.h>
 
