@@ -6,6 +6,7 @@
  *
  * Pinned memory is shared by the devices of a type; device 0 keeps its pool. Locks are taken in the order pool, device, backend. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/host.h"
@@ -100,6 +101,11 @@ static void wait(void *context, uint64_t event) {
 
 /* ---- pools --------------------------------------------------------------------------------------------------------- */
 
+/* WEFT_ALLOC_CONF is for the memory of devices, as PYTORCH_ALLOC_CONF is: host memory keeps the defaults. */
+static const char *conf_of(const wf__device *device, bool pinned) {
+  return pinned || device->id.type == WF_DEVICE_CPU ? NULL : getenv("WEFT_ALLOC_CONF");
+}
+
 static struct wf__pool *make_pool(wf__device *device, bool pinned) {
   wf_allocator_driver driver = {.context = device,
                                 .get = pinned ? pinned_get : device_get,
@@ -111,7 +117,10 @@ static struct wf__pool *make_pool(wf__device *device, bool pinned) {
   options.device_name = pinned ? "pinned" : device->backend->name;
   options.device_index = device->id.index;
   options.total_bytes = pinned ? 0 : device->backend->total_memory(device->state);
-  return wf__pool_new(&driver, &options);
+  options.conf = conf_of(device, pinned);
+  struct wf__pool *pool = wf__pool_new(&driver, &options);
+  if (!pool && options.conf) wf__hint("WEFT_ALLOC_CONF is '%s'; docs/allocator.md lists its keys", options.conf);
+  return pool;
 }
 
 wf_status wf__memory_open(wf__device *device) {
