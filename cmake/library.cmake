@@ -41,10 +41,20 @@ target_include_directories(weft_static PUBLIC include src)
 target_compile_definitions(weft_static PUBLIC ${WEFT_DEFINITIONS})
 target_link_libraries(weft_static PUBLIC ${WEFT_LIBRARIES})
 
-# Judges and reports: linked by the command, not part of the library.
+# Judges and reports: a library of its own beside the first, linked by the command.
 file(GLOB WEFT_TOOLS_SOURCES CONFIGURE_DEPENDS src/audit/*.c src/dryrun/*.c src/report/*.c)
 if(WEFT_TOOLS_SOURCES)
-  add_library(weft_tools STATIC ${WEFT_TOOLS_SOURCES})
-  target_include_directories(weft_tools PUBLIC include PRIVATE src)
-  target_link_libraries(weft_tools PUBLIC m)
+  add_library(weft_tools_objects OBJECT ${WEFT_TOOLS_SOURCES})
+  target_include_directories(weft_tools_objects PRIVATE include src)
+
+  add_library(weft-tools SHARED $<TARGET_OBJECTS:weft_tools_objects>)
+  add_library(weft::weft-tools ALIAS weft-tools)
+  set_target_properties(weft-tools PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
+  target_link_libraries(weft-tools PUBLIC weft PRIVATE m)
+  if(NOT WEFT_SANITIZE)
+    target_link_options(weft-tools PRIVATE -Wl,-z,defs)
+  endif()
+
+  add_library(weft_tools_static STATIC EXCLUDE_FROM_ALL $<TARGET_OBJECTS:weft_tools_objects>)
+  target_link_libraries(weft_tools_static PUBLIC weft_static m)
 endif()

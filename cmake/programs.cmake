@@ -14,8 +14,8 @@ function(weft_program name folder)
 endfunction()
 
 set(weft_command_libraries weft)
-if(TARGET weft_tools)
-  list(PREPEND weft_command_libraries weft_tools)
+if(TARGET weft-tools)
+  list(PREPEND weft_command_libraries weft-tools)
 endif()
 # The target is called weft_command because the library has the name weft; the program is build/weft.
 weft_program(weft_command tools/weft ${weft_command_libraries})

@@ -68,7 +68,7 @@ void wf__memory_close(wf__device *device);
 wf_stream *wf__stream_now(wf__device *device);
 /* Registers a stream of the device under the lowest free id, so that cached memory of a freed stream finds a user again. */
 wf_stream *wf__stream_make(wf__device *device, int priority);
-/* Waits for the stream's work and takes it out; the default stream goes as well. */
+/* Waits for the stream's work and takes it out, also as this thread's current one; the default stream goes as well. */
 void wf__stream_destroy(wf_stream *stream);
 /* wf_stream_wait without its checks: `stream` goes on after the event's last record. */
 wf_status wf__event_wait(wf_stream *stream, wf_event *event);

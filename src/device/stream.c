@@ -41,6 +41,8 @@ wf_stream *wf__stream_make(wf__device *device, int priority) {
 void wf__stream_destroy(wf_stream *stream) {
   if (!stream) return;
   wf__device *device = stream->device;
+  wf_stream **current = wf__self.streams;
+  if (current && current[device->slot] == stream) current[device->slot] = NULL;
   pthread_mutex_lock(&device->lock);
   device->streams[stream->id] = NULL;
   device->backend->stream_free(device->state, stream->state);
@@ -79,8 +81,6 @@ wf_stream *wf_stream_new(wf_device device, int priority) {
 void wf_stream_free(wf_stream *stream) {
   if (!stream || stream == stream->device->default_stream) return;
   WF__ENTER("stream_free");
-  wf_stream **current = wf__self.streams;
-  if (current && current[stream->device->slot] == stream) current[stream->device->slot] = NULL;
   wf__stream_destroy(stream);
 }
 

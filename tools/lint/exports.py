@@ -1,21 +1,21 @@
-"""What the shared library shows is what the public headers declare, and for libweft-tools what WF_TOOLS_API marks; no less and no more.
-Needs the built library (--library)."""
+"""What the shared libraries show is what the public headers declare, no less and no more; libweft also shows to libweft-tools what
+WF_TOOLS_API marks. Needs the built libweft (--library); libweft-tools is looked for beside it."""
 import os
 import re
 import subprocess
 import tempfile
 
-TITLE = "the library exports what the headers declare"
+TITLE = "the libraries export what the headers declare"
 
 DECLARED = re.compile(r'__attribute__\(\(visibility\("default"\)\)\)[^;{]*?\b(wf_\w+)\s*\(')
 FOR_TOOLS = re.compile(r"^WF_TOOLS_API\b[^;{]*?\b(wf__\w+)\s*\(", re.M)
-OF_TOOLS = ("include/weft/report.h",)  # declared by libweft-tools, a library of its own
+OF_TOOLS = ("include/weft/report.h",)  # what libweft-tools implements
 VERSIONS = {"WEFT_0", "WEFT_PRIVATE"}
 MARKER = re.compile(r'^# \d+ "([^"]+)"')
 
 
 def declared(tree):
-    """{name: header} of all public functions, as the preprocessor sees them: also those that a macro declares."""
+    """{name: header} of all exported functions, as the preprocessor sees them: also those that a macro declares."""
     with tempfile.TemporaryDirectory() as folder:
         headers = tree.paths(r"^include/weft/.*\.h$")
         for path in headers:
@@ -36,8 +36,7 @@ def declared(tree):
                 elif inside:
                     own.append(line)
             for name in DECLARED.findall("\n".join(own)):
-                if path not in OF_TOOLS:
-                    names[name] = path
+                names[name] = path
     for path in tree.paths(r"^src/.*\.h$"):
         for name in FOR_TOOLS.findall(tree.text(path)):
             names[name] = path
@@ -51,11 +50,15 @@ def exported(library):
 
 
 def check(tree):
-    names, shown = declared(tree), exported(tree.library)
-    for name in sorted(set(names) - shown):
-        yield names[name], 1, f"{name} is declared, but the library doesn't export it"
-    for name in sorted(shown - set(names)):
-        yield os.path.basename(tree.library), 1, f"exports {name}, which no public header declares"
+    names = declared(tree)
+    tools = os.path.join(os.path.dirname(tree.library), "libweft-tools.so")
+    for library, is_tools in ((tree.library, False), (tools, True)):
+        own = {name: path for name, path in names.items() if (path in OF_TOOLS) == is_tools}
+        shown = exported(library) if own or os.path.exists(library) else set()
+        for name in sorted(set(own) - shown):
+            yield own[name], 1, f"{name} is declared, but {os.path.basename(library)} doesn't export it"
+        for name in sorted(shown - set(own)):
+            yield os.path.basename(library), 1, f"exports {name}, which no public header declares"
 
 
 def _before_end(line):
