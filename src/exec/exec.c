@@ -15,9 +15,9 @@ static const wf__family_row families[] = {
     [WF_FAMILY_CONV] = {.name = "conv", .run = wf__exec_conv, .workspace = wf__exec_conv_workspace},
     [WF_FAMILY_POOL] = {.name = "pool", .run = wf__exec_pool},
     [WF_FAMILY_NORM] = {.name = "norm", .run = wf__exec_norm, .workspace = wf__exec_norm_workspace},
-    [WF_FAMILY_SOFTMAX] = {.name = "softmax"},
-    [WF_FAMILY_LOSS] = {.name = "loss"},
-    [WF_FAMILY_INDEX] = {.name = "index"},
+    [WF_FAMILY_SOFTMAX] = {.name = "softmax", .run = wf__exec_softmax},
+    [WF_FAMILY_LOSS] = {.name = "loss", .run = wf__exec_loss},
+    [WF_FAMILY_INDEX] = {.name = "index", .run = wf__exec_index},
     [WF_FAMILY_SCAN] = {.name = "scan"},
     [WF_FAMILY_OPTIM] = {.name = "optim"},
 };

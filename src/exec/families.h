@@ -29,5 +29,8 @@ size_t wf__exec_conv_workspace(const wf_plan *plan);
 wf_status wf__exec_pool(const wf_plan *plan);
 wf_status wf__exec_norm(const wf_plan *plan);
 size_t wf__exec_norm_workspace(const wf_plan *plan);
+wf_status wf__exec_softmax(const wf_plan *plan);
+wf_status wf__exec_loss(const wf_plan *plan);
+wf_status wf__exec_index(const wf_plan *plan);
 
 #endif

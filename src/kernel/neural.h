@@ -78,4 +78,41 @@ void wf__norm_finish_stats(const wf_plan *plan, const double *mean, const double
 /* Sums of g and of g · (x - mean) into the gradients of weight and bias, and into slope and offset of the input's gradient. */
 void wf__norm_finish_backward(const wf_plan *plan, const double *sum, const double *product, int64_t count, float *slope, float *offset);
 
+/* ---- SOFTMAX --------------------------------------------------------------------------------------------------------
+ * All operands share plan.size; the function runs along the last of its dims. Float dtypes, the same for all operands.
+ *   SOFTMAX, LOG_SOFTMAX                    0 out               1 input
+ *   SOFTMAX_BACKWARD, LOG_SOFTMAX_BACKWARD  0 input's gradient  1 out's gradient  2 out */
+
+/* Rows [begin, end): all dims but the last, row by row. */
+void wf__ref_softmax(const wf_plan *plan, int64_t begin, int64_t end);
+
+/* ---- LOSS -----------------------------------------------------------------------------------------------------------
+ * Negative log likelihood over n samples of s places with c classes. param.index.count: 0 no reduction, 1 mean, 2 sum;
+ * param.index.step: the target that is left out.
+ *   LOSS_NLL           0 out [n,s], reduced: a number      1 total weight, a number  2 input [n,c,s]  3 target [n,s] i64 or u8
+ *                      4 weight [c] or absent
+ *   LOSS_NLL_BACKWARD  0 input's gradient [n,c,s]          1 out's gradient          2 total weight   3 target   4 weight or absent */
+
+/* Whether all targets are classes or left out; the first that isn't goes to *bad. */
+bool wf__ref_nll_targets_fit(const wf_plan *plan, int64_t *bad);
+/* The loss of every place of samples [begin, end). */
+void wf__ref_nll(const wf_plan *plan, int64_t begin, int64_t end);
+/* All samples at once: the reduced loss and the total weight. */
+void wf__ref_nll_reduced(const wf_plan *plan);
+void wf__ref_nll_backward(const wf_plan *plan, int64_t begin, int64_t end);
+
+/* ---- INDEX ----------------------------------------------------------------------------------------------------------
+ * Along dim param.index.dim of the table, which has param.index.count entries there; plan.size are the sizes of the part that is walked.
+ * Operand `index` (i64 or i32) is a vector for SELECT and ADD, with its stride in that dim and 0 in the others. Any dtype; ADD: not bool.
+ *   INDEX_SELECT   0 out[…i…] := table[…index[i]…]            1 table            2 index
+ *   INDEX_ADD      0 table[…index[i]…] += scalar[0] · source[…i…]  1 source      2 index
+ *   INDEX_GATHER   0 out[p] := table[p with index[p] in dim]  1 table            2 index, laid out over the sizes
+ *   INDEX_SCATTER  0 table[p with index[p] in dim] := source[p], += when param.index.flag; 1 source, or scalar[0] when absent   2 index
+ * A negative index counts from the end when param.index.flag2. */
+
+/* Whether all indices are in range; the first that isn't goes to *bad. */
+bool wf__ref_index_in_range(const wf_plan *plan, int64_t *bad);
+/* Columns [begin, end): all places of the other dims, each with all its entries along the dim, in order. */
+void wf__ref_index(const wf_plan *plan, int64_t begin, int64_t end);
+
 #endif
