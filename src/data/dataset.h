@@ -1,3 +1,4 @@
+/* The dataset object: a table of functions, and what its samples look like. */
 #ifndef WF_DATA_DATASET_H
 #define WF_DATA_DATASET_H
 
