@@ -5,6 +5,7 @@
 #include <weft/autograd.h>
 #include <weft/base.h>
 #include <weft/call.h>
+#include <weft/create.h>
 #include <weft/data.h>
 #include <weft/device.h>
 #include <weft/dtype.h>
@@ -13,5 +14,6 @@
 #include <weft/optim.h>
 #include <weft/tensor.h>
 #include <weft/trace.h>
+#include <weft/view.h>
 
 #endif

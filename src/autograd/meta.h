@@ -97,8 +97,6 @@ wf__modes *wf__modes_get(void);
 
 /* ---- engine.c, graph_task.c ---------------------------------------------------------------------------------------------- */
 
-extern wf__autograd_ops wf__ops;
-
 /* Gradients wanted instead of accumulation: the output-th gradient of node, found in *result. */
 typedef struct wf__capture {
   wf__node *node;

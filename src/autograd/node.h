@@ -115,6 +115,9 @@ wf_status wf__inplace_done(wf_tensor *self, wf__node *node);
 /* Marks `view` as a tracked view of `self` (of its base when self is a view) and, when grads are recorded, sets `node` as its history.
  * creation: WF__VIEW_DEFAULT or WF__VIEW_MULTI_OUTPUT; NO_GRAD is derived from the mode. */
 wf_status wf__view_made(wf_tensor *view, const wf_tensor *self, wf__creation creation, wf__node *node, int output);
+/* A node with the derivative of a view by geometry: of what `view` shows of self's storage, self being laid out as it is now. Its name is
+ * AsStridedBackward0, 1 for the form in place. NULL on error. */
+wf__node *wf__node_as_strided(const wf_tensor *self, const wf__layout *view, bool in_place);
 
 /* ---- what the engine needs from op/, registered downward --------------------------------------------------------------- */
 
@@ -133,5 +136,7 @@ typedef struct wf__autograd_ops {
   void (*random_set)(const uint64_t state[2]);
 } wf__autograd_ops;
 void wf__autograd_register(const wf__autograd_ops *ops);
+/* What was registered, for derivatives in op/ as well. */
+extern wf__autograd_ops wf__ops;
 
 #endif

@@ -151,3 +151,10 @@ static wf_status as_strided_apply(wf__node *node, wf_tensor *const *grad, wf_ten
 }
 
 const wf__node_class wf__as_strided_class = {"AsStridedBackward0", as_strided_apply, NULL};
+static const wf__node_class as_strided_in_place_class = {"AsStridedBackward1", as_strided_apply, NULL};
+
+wf__node *wf__node_as_strided(const wf_tensor *self, const wf__layout *view, bool in_place) {
+  wf__node *node = wf__node_new(in_place ? &as_strided_in_place_class : &wf__as_strided_class, &self, 1, 0, sizeof(strided));
+  if (node) *(strided *)node->payload = (strided){wf__device_of(self), self->dtype, self->layout, *view};
+  return node;
+}

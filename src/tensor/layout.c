@@ -9,14 +9,24 @@ static wf_status check_rank(int n) {
   return WF_OK;
 }
 
-/* Sizes count as unsigned, so that a negative one that got this far ends in an overflow as well. */
+/* A negative size that got this far ends in the text of an overflow, whatever the others are. */
 static wf_status count_elements(wf_dims size, int64_t *numel) {
   uint64_t n = 1;
   bool overflow = false;
-  for (int i = 0; i < size.n; i++) overflow |= __builtin_mul_overflow(n, (uint64_t)size.at[i], &n);
+  for (int i = 0; i < size.n; i++) overflow |= size.at[i] < 0 || __builtin_mul_overflow(n, (uint64_t)size.at[i], &n);
   WF__CHECK(!overflow && n <= INT64_MAX, WF_RUNTIME, "numel: integer multiplication overflow");
   *numel = (int64_t)n;
   return WF_OK;
+}
+
+wf_status wf__layout_recount(wf__layout *l) { return count_elements(wf__layout_sizes(l), &l->numel); }
+
+void wf__layout_drop(wf__layout *l, int64_t dim) {
+  l->ndim--;
+  for (int64_t d = dim; d < l->ndim; d++) {
+    l->size[d] = l->size[d + 1];
+    l->stride[d] = l->stride[d + 1];
+  }
 }
 
 static void set_sizes(wf__layout *l, wf_dims size) {
@@ -112,8 +122,10 @@ wf_status wf__nbytes_strided(wf_dims size, wf_dims stride, int64_t offset, size_
     overflow |= __builtin_add_overflow(last, span, &last);
   }
   overflow |= __builtin_mul_overflow(last, (uint64_t)itemsize, &last);
-  WF__CHECK(!overflow && last <= INT64_MAX, WF_RUNTIME, "Storage size calculation overflowed with sizes=%s and strides=%s",
-            wf__dims_text(size, sizes), wf__dims_text(stride, strides));
+  if (overflow || last > INT64_MAX) /* PyTorch leaves the strides of a number away */
+    return size.n ? wf__fail(WF_RUNTIME, "Storage size calculation overflowed with sizes=%s and strides=%s", wf__dims_text(size, sizes),
+                             wf__dims_text(stride, strides))
+                  : overflowed(size);
   *nbytes = (size_t)last;
   return WF_OK;
 }

@@ -23,6 +23,10 @@ wf_status wf__layout_contiguous(wf__layout *l, wf_dims size, size_t itemsize);
 wf_status wf__layout_restride(wf__layout *l, wf_memory_format format);
 /* Given sizes and strides, no checks beyond length, rank and overflow; a negative stride becomes the packed one, as in PyTorch. */
 wf_status wf__layout_strided(wf__layout *l, wf_dims size, wf_dims stride, int64_t offset);
+/* Sets numel after sizes were changed; they must be no negative ones. "numel: integer multiplication overflow". */
+wf_status wf__layout_recount(wf__layout *l);
+/* Takes dimension `dim` out; numel is left to the caller. */
+void wf__layout_drop(wf__layout *l, int64_t dim);
 /* Bytes of storage that the layout needs, offset included. "Storage size calculation overflowed with sizes=[..] and strides=[..]". */
 wf_status wf__layout_nbytes(const wf__layout *l, size_t itemsize, size_t *nbytes);
 /* The same before there is a layout: sizes and strides as the caller gave them. */
