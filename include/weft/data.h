@@ -28,6 +28,7 @@ typedef struct wf_dataset_ops {
   void (*release)(void *context); /* may be NULL; runs when the dataset is freed */
 } wf_dataset_ops;
 
+/** A number of samples, each with the same fields. */
 typedef struct wf_dataset wf_dataset;
 
 /** A dataset of your own. Copies `fields`. `context` is released with the dataset, not when the call fails. Yours; NULL on error. */
@@ -44,6 +45,7 @@ WF_API wf_dataset *wf_dataset_fashion_mnist(const char *dir, bool train);
 WF_API wf_dataset *wf_dataset_take(wf_dataset *dataset, int64_t n);
 /** Gives the dataset back; loaders over it must be gone. NULL is accepted. */
 WF_API void wf_dataset_free(wf_dataset *dataset);
+/** Number of samples; 0 for NULL. */
 WF_API int64_t wf_dataset_count(const wf_dataset *dataset);
 /** Its fields; borrowed. */
 WF_API const wf_field *wf_dataset_fields(const wf_dataset *dataset, int *n);
@@ -60,6 +62,7 @@ typedef enum wf_pipeline {
 /** Reads "plain", "pinned", "async", "prefetch". Errors: WF_VALUE. */
 WF_API wf_status wf_pipeline_parse(const char *text, wf_pipeline *pipeline);
 
+/** Options of a loader; defaults in brackets. */
 typedef struct wf_loader_options {
   int64_t batch_size;     /* 1 */
   bool shuffle;           /* false */
@@ -71,8 +74,10 @@ typedef struct wf_loader_options {
   double timeout_s;       /* 0: none; else how long wf_loader_next may wait. Needs workers */
   wf_device device;       /* cpu */
 } wf_loader_options;
+/** The defaults. */
 WF_API wf_loader_options wf_loader_defaults(void);
 
+/** Turns a dataset into batches on a device. Used by one thread at a time. */
 typedef struct wf_loader wf_loader;
 
 /** One batch. Tensors [size, …] belong to the loader and hold until the next call on it; what is retained, viewed or saved for backward
@@ -105,6 +110,7 @@ typedef struct wf_loader_stats {
   int64_t wait_ns;     /* that one call waited for a batch */
   int ahead;           /* batches loaded ahead at present */
 } wf_loader_stats;
+/** The measured means so far; zeros for NULL. */
 WF_API wf_loader_stats wf_loader_get_stats(const wf_loader *loader);
 
 WF_EXTERN_C_END

@@ -17,6 +17,7 @@ typedef struct wf_named_tensor {
  *  can't say so); WF_IO when the file can't be written. Sync. */
 WF_API wf_status wf_safetensors_save(const char *path, const wf_named_tensor *tensors, int n);
 
+/** An open safetensors file. */
 typedef struct wf_safetensors wf_safetensors;
 /** Opens a safetensors file and checks its header completely; reads no tensor yet. Yours. Errors: WF_IO when it can't be read or isn't a
  *  valid file, with the first rule it breaks. */

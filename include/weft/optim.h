@@ -6,6 +6,7 @@
 
 WF_EXTERN_C_BEGIN
 
+/** Parameters with an update rule and its state. Used by one thread at a time. */
 typedef struct wf_optimizer wf_optimizer;
 
 /** Options of SGD; zero is the default of each. */
@@ -14,6 +15,7 @@ typedef struct wf_sgd_options {
   bool nesterov; /* needs momentum, and dampening 0 */
   bool maximize;
 } wf_sgd_options;
+/** The defaults. */
 WF_API wf_sgd_options wf_sgd_defaults(void);
 /** Stochastic gradient descent over leaf tensors `params`, which it retains. Yours. NULL on error: WF_VALUE for an empty list, a tensor that
  *  isn't a leaf, options out of range. */
@@ -26,9 +28,11 @@ typedef struct wf_adam_options {
   double weight_decay; /* Adam 0, AdamW 0.01 */
   bool amsgrad, maximize;
 } wf_adam_options;
+/** Adam's defaults. */
 WF_API wf_adam_options wf_adam_defaults(void);
 /** Adam with weight decay added to the gradient. As wf_sgd_new. */
 WF_API wf_optimizer *wf_adam_new(wf_tensors params, double lr, const wf_adam_options *options);
+/** AdamW's defaults. */
 WF_API wf_adam_options wf_adamw_defaults(void);
 /** Adam with decoupled weight decay. As wf_sgd_new. */
 WF_API wf_optimizer *wf_adamw_new(wf_tensors params, double lr, const wf_adam_options *options);
