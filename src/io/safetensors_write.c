@@ -51,8 +51,8 @@ static wf_status check_entries(entry *e, int n) {
   return WF_OK;
 }
 
-/* The header as compact JSON; free it with free(). NULL when memory is out or a name isn't UTF-8. */
-static char *header_of(const entry *e, int n) {
+/* The header as compact JSON of *length bytes, to be released. NULL when memory is out or a name isn't UTF-8. */
+static char *header_of(const entry *e, int n, size_t *length) {
   json_t *header = json_object();
   size_t offset = 0;
   bool good = header != NULL;
@@ -64,19 +64,22 @@ static char *header_of(const entry *e, int n) {
     good = value && !json_object_set_new(header, e[i].named->name, value);
     offset += e[i].bytes;
   }
-  char *text = good ? json_dumps(header, JSON_COMPACT) : NULL;
+  *length = good ? json_dumpb(header, NULL, 0, JSON_COMPACT) : 0;
+  char *text = *length ? wf__malloc(*length) : NULL;
+  if (text) json_dumpb(header, text, *length, JSON_COMPACT);
   json_decref(header);
   return text;
 }
 
 static wf_status write_header(FILE *out, const entry *e, int n) {
-  char *text = header_of(e, n);
+  size_t length;
+  char *text = header_of(e, n, &length);
   if (!text) return wf__fail(WF_VALUE, "the header can't be made: a name isn't UTF-8, or memory is out");
-  size_t length = strlen(text), padded = (length + 7) / 8 * 8;
+  size_t padded = (length + 7) / 8 * 8;
   for (int i = 0; i < 8; i++) putc((int)(padded >> 8 * i & 255), out);
   fwrite(text, 1, length, out);
   for (; length < padded; length++) putc(' ', out);
-  free(text);
+  wf__release(text);
   return WF_OK;
 }
 

@@ -11,11 +11,12 @@
 #include "tensor/iterator.h"
 
 char *wf__python_number(double value, char buffer[32]) {
+  int used = 0;
   for (int digits = 1; digits <= 17; digits++) {
-    snprintf(buffer, 32, "%.*g", digits, value);
+    used = snprintf(buffer, 32, "%.*g", digits, value);
     if (strtod(buffer, NULL) == value) break;
   }
-  if (!strpbrk(buffer, ".en")) strcat(buffer, ".0");
+  if (!strpbrk(buffer, ".en")) snprintf(buffer + used, 32 - (size_t)used, ".0");
   return buffer;
 }
 
