@@ -10,8 +10,10 @@
 #include <weft/device.h>
 #include <weft/dtype.h>
 #include <weft/io.h>
+#include <weft/math.h>
 #include <weft/memory.h>
 #include <weft/optim.h>
+#include <weft/reduce.h>
 #include <weft/tensor.h>
 #include <weft/trace.h>
 #include <weft/view.h>

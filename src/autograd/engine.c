@@ -86,8 +86,11 @@ static wf_tensor *validated(const wf__node *from, uint32_t index, const wf__resu
     }
     if (!(grad = wf__ops.sum_to(grad, wf_dims_of(want->size, want->ndim)))) return NULL;
   }
-  if (WF__UNLIKELY(grad->dtype != want->dtype) && !(grad = wf__ops.to(grad, (wf_dtype)want->dtype))) return NULL;
-  if (WF__UNLIKELY(wf__device_of(grad) != want->device)) {
+  bool elsewhere = wf__device_of(grad) != want->device, may_move = elsewhere && grad->layout.ndim == 0; /* numbers travel silently */
+  if (WF__UNLIKELY(grad->dtype != want->dtype || may_move) &&
+      !(grad = wf__ops.to(grad, (wf_dtype)want->dtype, may_move ? want->device : wf__device_of(grad))))
+    return NULL;
+  if (WF__UNLIKELY(elsewhere && !may_move)) {
     char a[32], b[32];
     wf__fail(WF_RUNTIME, "Function %s returned an invalid gradient at index %u - expected device %s but got %s", name, index,
              wf_device_name(want->device->id, a, sizeof a), wf_device_name(wf__device_of(grad)->id, b, sizeof b));

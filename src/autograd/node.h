@@ -127,7 +127,7 @@ typedef struct wf__autograd_ops {
   wf_tensor *(*clone)(const wf_tensor *t);
   wf_tensor *(*ones_like)(const wf_tensor *t);
   wf_tensor *(*zeros)(wf__device *device, wf_dtype dtype, wf_dims size);
-  wf_tensor *(*to)(const wf_tensor *t, wf_dtype dtype);
+  wf_tensor *(*to)(const wf_tensor *t, wf_dtype dtype, wf__device *device);
   wf_tensor *(*as_strided)(const wf_tensor *t, wf_dims size, wf_dims stride, int64_t offset);
   wf_status (*add_)(wf_tensor *self, const wf_tensor *other);
   wf_status (*copy_)(wf_tensor *self, const wf_tensor *source);

@@ -1,4 +1,3 @@
-/* The dataset object: a table of functions, and what its samples look like. */
 #ifndef WF_DATA_DATASET_H
 #define WF_DATA_DATASET_H
 

@@ -1,0 +1,66 @@
+/* Reductions: one result from many elements.
+ *
+ * `dims` names the dims that go, negative ones from the end; WF_SHAPE0 means all. keepdim leaves them with size 1. Results are new and
+ * row-major; no wait for the device; differentiable unless said otherwise. Errors: WF_INDEX for a dim out of range, WF_RUNTIME for a dim named
+ * twice, WF_NOT_IMPLEMENTED for a dtype that the operator doesn't take. Half sums are added up in float32. */
+#ifndef WEFT_REDUCE_H
+#define WEFT_REDUCE_H
+
+#include <weft/tensor.h>
+
+WF_EXTERN_C_BEGIN
+
+/** Sum of all elements. Integers and bool give int64. New. */
+WF_API wf_tensor *wf_sum(const wf_tensor *self);
+/** Sum over dims. dtype (WF_DTYPE_NONE: as wf_sum): elements are cast to it first. New. */
+WF_API wf_tensor *wf_sum_dims(const wf_tensor *self, wf_dims dims, bool keepdim, wf_dtype dtype);
+/** Mean of all elements; floating point only. NaN of no elements. New. */
+WF_API wf_tensor *wf_mean(const wf_tensor *self);
+/** Mean over dims; dtype as wf_sum_dims. New. */
+WF_API wf_tensor *wf_mean_dims(const wf_tensor *self, wf_dims dims, bool keepdim, wf_dtype dtype);
+/** Product of all elements. Integers and bool give int64. New. */
+WF_API wf_tensor *wf_prod(const wf_tensor *self);
+/** Product over one dim (WF_NONE: all); dtype as wf_sum_dims. New. */
+WF_API wf_tensor *wf_prod_dim(const wf_tensor *self, int64_t dim, bool keepdim, wf_dtype dtype);
+
+/** Greatest element over dims; NaN if there is one. Equal ones share the gradient. No elements: WF_RUNTIME, WF_INDEX. New. */
+WF_API wf_tensor *wf_amax(const wf_tensor *self, wf_dims dims, bool keepdim);
+/** Least element over dims, likewise. New. */
+WF_API wf_tensor *wf_amin(const wf_tensor *self, wf_dims dims, bool keepdim);
+/** Greatest of all elements. New. */
+WF_API wf_tensor *wf_max(const wf_tensor *self);
+/** Least of all elements. New. */
+WF_API wf_tensor *wf_min(const wf_tensor *self);
+
+/** Extremes and where they are. Both NULL on error. */
+typedef struct wf_value_index {
+  wf_tensor *values;
+  wf_tensor *indices; /* int64, the first place of each extreme; no gradient */
+} wf_value_index;
+/** Greatest elements along dim and their indices. The gradient goes to the places named. New. */
+WF_API wf_value_index wf_max_dim(const wf_tensor *self, int64_t dim, bool keepdim);
+/** Least elements along dim and their indices. New. */
+WF_API wf_value_index wf_min_dim(const wf_tensor *self, int64_t dim, bool keepdim);
+/** Index (int64) of the greatest element along dim, WF_NONE: in the flattened tensor. bool is refused. No gradient. New. */
+WF_API wf_tensor *wf_argmax(const wf_tensor *self, int64_t dim, bool keepdim);
+/** Index of the least element, likewise. New. */
+WF_API wf_tensor *wf_argmin(const wf_tensor *self, int64_t dim, bool keepdim);
+
+/** Variance over dims, the sum of squares divided by count - correction (kind none: 1). Floating point only. New. */
+WF_API wf_tensor *wf_var(const wf_tensor *self, wf_dims dims, wf_scalar correction, bool keepdim);
+/** Square root of the variance. New. */
+WF_API wf_tensor *wf_std(const wf_tensor *self, wf_dims dims, wf_scalar correction, bool keepdim);
+/** p-norm over dims (kind none: 2; 0 counts, ±inf is the greatest and the least size). Floating point only. Gradient 0 at 0. New. */
+WF_API wf_tensor *wf_norm(const wf_tensor *self, wf_scalar p, wf_dims dims, bool keepdim);
+/** log of the sum of exp over dims, without overflow. Integers give float32. New. */
+WF_API wf_tensor *wf_logsumexp(const wf_tensor *self, wf_dims dims, bool keepdim);
+
+/** Whether any element is not 0, as bool (uint8 stays uint8). No gradient. New. */
+WF_API wf_tensor *wf_any(const wf_tensor *self, wf_dims dims, bool keepdim);
+/** Whether all elements are not 0, likewise. New. */
+WF_API wf_tensor *wf_all(const wf_tensor *self, wf_dims dims, bool keepdim);
+/** How many elements are not 0, as int64. No gradient. New. */
+WF_API wf_tensor *wf_count_nonzero(const wf_tensor *self, wf_dims dims);
+
+WF_EXTERN_C_END
+#endif

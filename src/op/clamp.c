@@ -1,0 +1,121 @@
+/* clamp: bounds may be numbers, tensors, or absent. */
+#include "base/convert.h"
+#include "op/op.h"
+
+/* ---- numbers as bounds ------------------------------------------------------------------------------------------------------ */
+
+/* 1 where x lies within the bounds, themselves included. */
+static wf_tensor *within(const wf_tensor *x, wf_scalar min, wf_scalar max) {
+  wf_tensor *above = min.kind ? wf_ge_scalar(x, min) : NULL, *below = max.kind ? wf_le_scalar(x, max) : NULL;
+  return above && below ? wf_logical_and(above, below) : above ? above : below;
+}
+
+static wf_status clamp_apply(wf__node *node, wf_tensor *const *grad, wf_tensor **out) {
+  const wf_scalar *number = wf__numbers(node);
+  out[0] = wf__op_where(within(wf__saved_get(node, 0), number[0], number[1]), wf__tensor_arg(grad[0]), wf__number_arg(wf_int(0)));
+  return wf__self.pending;
+}
+static const wf__node_class clamp_class = {"ClampBackward1", clamp_apply, NULL};
+static const wf__pw_def clamp_def = {.op = WF__PW_CLAMP,
+                                     .inputs = 1,
+                                     .rule = WF__PW_COMMON,
+                                     .kernel = "clamp_scalar_cpu",
+                                     .derivative = &clamp_class,
+                                     .keep = {WF__FOR_0},
+                                     .promotes_number = true,
+                                     .cpp_names = true};
+
+/* ---- tensors as bounds ------------------------------------------------------------------------------------------------------- */
+
+static wf_tensor *where_else_zero(wf_tensor *condition, wf_tensor *g) {
+  return wf__op_where(condition, wf__tensor_arg(g), wf__number_arg(wf_int(0)));
+}
+
+static wf_status clamp_tensor_apply(wf__node *node, wf_tensor *const *grad, wf_tensor **out) {
+  wf_tensor *x = wf__saved_get(node, 0), *min = wf__saved_get(node, 1), *max = wf__saved_get(node, 2), *g = grad[0];
+  if (wf__self.pending) return wf__self.pending;
+  if (wf__node_wants(node, 0)) {
+    wf_tensor *above = min ? wf_ge(x, min) : NULL, *below = max ? wf_le(x, max) : NULL;
+    out[0] = where_else_zero(above && below ? wf_logical_and(above, below) : above ? above : below, g);
+  }
+  if (wf__node_wants(node, 1)) {
+    wf_tensor *low = wf_lt(x, min);
+    out[1] = where_else_zero(max ? wf_logical_and(low, wf_lt(min, max)) : low, g);
+  }
+  if (wf__node_wants(node, 2)) {
+    wf_tensor *high = wf_gt(x, max);
+    out[2] = where_else_zero(min ? wf_logical_or(high, wf_lt(max, min)) : high, g);
+  }
+  return wf__self.pending;
+}
+static const wf__node_class clamp_tensor_class = {"ClampBackward0", clamp_tensor_apply, NULL};
+static const wf__pw_def clamp_tensor_def = {.op = WF__PW_CLAMP_TENSOR,
+                                            .inputs = 3,
+                                            .rule = WF__PW_COMMON,
+                                            .kernel = "clamp_cpu",
+                                            .derivative = &clamp_tensor_class,
+                                            .keep = {WF__FOR_ALL, WF__FOR_ALL, WF__FOR_ALL},
+                                            .cpp_names = true};
+
+/* ---- calls ---------------------------------------------------------------------------------------------------------------------- */
+
+static bool given(wf__operand_arg a) { return a.tensor || a.scalar.kind; }
+
+static wf_status check(const wf_tensor *self, wf__operand_arg min, wf__operand_arg max) {
+  WF__TRY(wf__require_tensors("clamp", &self, 1));
+  WF__CHECK(given(min) || given(max), WF_RUNTIME, "torch.clamp: At least one of 'min' or 'max' must not be None");
+  return WF_OK;
+}
+
+/* Bounds join promotion as what they are; the kernel then has them in the dtype of the result. */
+static void bounds(const wf_tensor *self, wf__operand_arg min, wf__operand_arg max, wf_scalar number[4]) {
+  wf__promotion p = {0};
+  wf__promote_tensor(&p, self);
+  wf__promote_number(&p, min.scalar);
+  wf__promote_number(&p, max.scalar);
+  number[0] = wf__number_as(min.scalar, wf__promoted(&p));
+  number[1] = wf__number_as(max.scalar, wf__promoted(&p));
+}
+
+static wf_tensor *clamp(const wf_tensor *self, wf__operand_arg min, wf__operand_arg max) {
+  const wf__operand_arg in[] = {wf__tensor_arg(self), min, max};
+  wf_scalar number[4] = {{WF_SCALAR_NONE, {0}}};
+  WF__TRY_OR(check(self, min, max), NULL);
+  if (min.tensor || max.tensor) return wf__pw(&clamp_tensor_def, in, NULL);
+  bounds(self, min, max, number);
+  return wf__pw(&clamp_def, in, number);
+}
+
+static wf_status clamp_over(wf_tensor *self, wf__operand_arg min, wf__operand_arg max) {
+  const wf__operand_arg in[] = {wf__tensor_arg(self), min, max};
+  wf_scalar number[4] = {{WF_SCALAR_NONE, {0}}};
+  WF__TRY(check(self, min, max));
+  if (min.tensor || max.tensor) return wf__pw_inplace(&clamp_tensor_def, in, NULL);
+  bounds(self, min, max, number);
+  return wf__pw_inplace(&clamp_def, in, number);
+}
+
+wf_tensor *wf__op_clamp(wf_tensor *self, wf__operand_arg min, wf__operand_arg max) {
+  WF__OP("clamp", NULL);
+  return clamp(self, min, max);
+}
+
+wf_status wf__op_clamp_(wf_tensor *self, wf__operand_arg min, wf__operand_arg max) {
+  WF__OP("clamp_", wf__self.pending);
+  return clamp_over(self, min, max);
+}
+
+wf_tensor *wf_clamp(const wf_tensor *self, wf_scalar min, wf_scalar max) {
+  WF__OP("clamp", NULL);
+  return clamp(self, wf__number_arg(min), wf__number_arg(max));
+}
+
+wf_tensor *wf_clamp_tensor(const wf_tensor *self, const wf_tensor *min, const wf_tensor *max) {
+  WF__OP("clamp", NULL);
+  return clamp(self, wf__tensor_arg(min), wf__tensor_arg(max));
+}
+
+wf_status wf_clamp_(wf_tensor *self, wf_scalar min, wf_scalar max) {
+  WF__OP("clamp_", wf__self.pending);
+  return clamp_over(self, wf__number_arg(min), wf__number_arg(max));
+}

@@ -1,0 +1,263 @@
+/* The road of every pointwise operator: promote, build the iterator, record, launch. */
+#include <string.h>
+
+#include "base/convert.h"
+#include "base/log.h"
+#include "copy/copy.h"
+#include "op/op.h"
+#include "tensor/iterator.h"
+#include "trace/trace.h"
+
+typedef struct job {
+  const wf__pw_def *def;
+  const wf_tensor *in[3]; /* NULL: a number */
+  wf_scalar number[4];    /* [i + 1]: the number in place of input i */
+  wf_dtype compute, result;
+  wf__iter it;
+  wf_plan plan;
+} job;
+
+/* ---- dtypes ------------------------------------------------------------------------------------------------------------- */
+
+static wf_status check_dtype(const wf__pw_def *def, wf_dtype d) {
+  bool good = true;
+  switch ((wf__pw_allow)def->allow) {
+    case WF__PW_ANY: break;
+    case WF__PW_NO_BOOL: good = d != WF_BOOL; break;
+    case WF__PW_ONLY_FLOAT: good = wf_dtype_is_float(d); break;
+    case WF__PW_ONLY_INT: good = !wf_dtype_is_float(d); break;
+  }
+  if (WF__LIKELY(good)) return WF_OK;
+  if (strchr(def->kernel, ' ')) return wf__fail(WF_NOT_IMPLEMENTED, "%s", def->kernel);
+  return wf__fail(WF_NOT_IMPLEMENTED, "\"%s\" not implemented for '%s'", def->kernel, wf__scalar_type_text(d));
+}
+
+static void choose_dtypes(job *j, const wf__operand_arg *in) {
+  wf__promotion p = {0};
+  for (int i = 0; i < j->def->inputs; i++)
+    if (!(j->def->unpromoted >> i & 1)) wf__promote_arg(&p, in[i]);
+  for (int i = 0; i < 2 && j->def->promotes_number; i++) wf__promote_number(&p, j->number[i]);
+  wf_dtype common = wf__promoted(&p);
+  switch ((wf__pw_rule)j->def->rule) {
+    case WF__PW_COMMON: j->compute = j->result = common; break;
+    case WF__PW_FLOATING: j->compute = j->result = wf__float_of(common); break;
+    case WF__PW_TRUTH: j->compute = common, j->result = WF_BOOL; break;
+    case WF__PW_OWN: j->compute = j->result = in[0].tensor ? (wf_dtype)in[0].tensor->dtype : common; break;
+  }
+}
+
+static wf_status start(job *j, const wf__pw_def *def, const wf__operand_arg *in, const wf_scalar *number) {
+  memset(j, 0, sizeof *j);
+  j->def = def;
+  if (number) memcpy(j->number, number, sizeof j->number);
+  choose_dtypes(j, in);
+  for (int i = 0; i < def->inputs; i++) {
+    j->in[i] = in[i].tensor;
+    if (in[i].tensor) continue;
+    bool exact = def->wide_numbers && wf_dtype_is_float(j->compute);
+    if (def->stores_numbers && in[i].scalar.kind) WF__TRY(wf__scalar_check_fits(in[i].scalar, j->compute));
+    j->number[i + 1] = exact ? in[i].scalar : wf__number_as(in[i].scalar, j->compute);
+  }
+  return WF_OK;
+}
+
+/* ---- plan ----------------------------------------------------------------------------------------------------------------- */
+
+/* A tensor of rank 0 on the host joins device tensors as the number that it holds. */
+static const wf_tensor *on_device(job *j, int i, int operand, bool accelerated) {
+  const wf_tensor *t = j->in[i];
+  if (!t || !accelerated || t->layout.ndim || wf__device_of(t)->id.type != WF_DEVICE_CPU) return t;
+  wf_scalar s = wf__scalar_load((wf_dtype)t->dtype, wf__data(t));
+  j->number[operand] = j->def->wide_numbers && wf_dtype_is_float(j->compute) ? s : wf__number_as(s, j->compute);
+  return NULL;
+}
+
+static bool any_accelerated(const job *j, const wf_tensor *out) {
+  if (out && wf__device_of(out)->id.type != WF_DEVICE_CPU) return true;
+  for (int i = 0; i < j->def->inputs; i++)
+    if (j->in[i] && wf__device_of(j->in[i])->id.type != WF_DEVICE_CPU) return true;
+  return false;
+}
+
+/* out NULL: made here, then one reference that is the caller's, in it.tensor[0]. */
+static wf_status build(job *j, wf_tensor *out) {
+  bool accelerated = any_accelerated(j, out);
+  j->it.outputs = 1;
+  j->it.operands = 1 + j->def->inputs;
+  j->it.tensor[0] = out;
+  j->it.dtype[0] = j->result;
+  for (int i = 0; i < j->def->inputs; i++) {
+    int operand = j->def->order[0] ? j->def->order[i] : i + 1;
+    j->it.tensor[operand] = (wf_tensor *)on_device(j, i, operand, accelerated);
+  }
+  WF__TRY(wf__iter_build(&j->it, &j->plan));
+  j->plan.family = WF_FAMILY_POINTWISE;
+  j->plan.op = j->def->op;
+  j->plan.compute = (uint8_t)j->compute;
+  memcpy(j->plan.scalar, j->number, sizeof j->number);
+  wf_status status = check_dtype(j->def, j->compute);
+  if (status && j->it.made) {
+    wf__tensor_release(j->it.tensor[0]);
+    j->it.tensor[0] = NULL;
+  }
+  return status;
+}
+
+static void count_bytes(job *j) {
+  for (int i = 0; i < j->it.operands; i++) {
+    if (!j->it.tensor[i]) continue;
+    int64_t bytes = j->it.tensor[i]->layout.numel * (int64_t)wf__itemsize(j->it.tensor[i]);
+    *(i ? &j->plan.tag.bytes_read : &j->plan.tag.bytes_written) += bytes;
+  }
+}
+
+static wf_status launch(job *j) {
+  if (!j->it.tensor[0]->layout.numel) return WF_OK;
+  if (wf__tracing()) count_bytes(j);
+  return wf__launch(j->it.device, &j->plan);
+}
+
+/* ---- recording ------------------------------------------------------------------------------------------------------------- */
+
+static bool wanted(const wf__node *node, uint8_t keep) {
+  for (int e = 0; keep; e++, keep >>= 1)
+    if ((keep & 1) && wf__node_wants(node, e)) return true;
+  return false;
+}
+
+/* A node for the job, or NULL: nothing to record, or an error. self_copy: what stands for input 0, which is being overwritten. */
+static wf__node *record(job *j, const wf_tensor *self_copy) {
+  const wf__pw_def *def = j->def;
+  wf__node *node = wf__node_new(def->derivative, j->in, def->inputs, def->inputs + 1, sizeof j->number);
+  if (!node) return NULL;
+  memcpy(node->payload, j->number, sizeof j->number);
+  for (int i = 0; i < def->inputs; i++)
+    if (wanted(node, def->keep[i])) wf__save(node, i, i == 0 && self_copy ? self_copy : j->in[i]);
+  return node;
+}
+
+static bool records(const job *j) {
+  return j->def->derivative && wf_dtype_is_float(j->result) && wf__needs_grad(j->in, j->def->inputs);
+}
+
+/* Whether the derivative will ask for input 0: decided before there is a node. */
+static bool will_keep_self(const job *j) {
+  for (int e = 0; e < j->def->inputs; e++)
+    if ((j->def->keep[0] >> e & 1) && wf__requires_grad(j->in[e])) return true;
+  return false;
+}
+
+/* ---- the three forms ----------------------------------------------------------------------------------------------------------- */
+
+wf_tensor *wf__pw(const wf__pw_def *def, const wf__operand_arg *in, const wf_scalar *number) {
+  job j;
+  wf__node *node = NULL;
+  WF__TRY_OR(start(&j, def, in, number), NULL);
+  WF__TRY_OR(build(&j, NULL), NULL);
+  wf_tensor *out = j.it.tensor[0];
+  bool recording = records(&j);
+  if (recording) node = record(&j, NULL);
+  if (!wf__self.pending && !launch(&j) && node && !wf__set_history(out, node, 0) && wanted(node, def->keep_result))
+    wf__save_output(node, def->inputs, out, 0);
+  wf__node_release(node);
+  return wf__give(out);
+}
+
+static wf_status check_cast(const wf__pw_def *def, wf_dtype from, wf_dtype to) {
+  WF__CHECK(wf_can_cast(from, to), WF_RUNTIME, "result type %s can't be cast to the desired output type %s", wf__scalar_type_text(from),
+            def->cpp_names ? wf__cpp_type_text(to) : wf__scalar_type_text(to));
+  return WF_OK;
+}
+
+wf_status wf__pw_inplace(const wf__pw_def *def, const wf__operand_arg *in, const wf_scalar *number) {
+  job j;
+  wf__node *node = NULL;
+  wf_tensor *self = in[0].tensor, *copy = NULL;
+  WF__TRY(start(&j, def, in, number));
+  bool recording = records(&j) && wf_dtype_is_float((wf_dtype)self->dtype);
+  WF__TRY(wf__inplace_check(self, j.in, def->inputs));
+  WF__TRY(build(&j, self));
+  WF__TRY(check_cast(def, j.result, (wf_dtype)self->dtype));
+  if (recording) {
+    wf_scope scope = wf_scope_begin();
+    if (will_keep_self(&j)) copy = wf__ops.clone(self);
+    if (!wf__self.pending) node = record(&j, copy);
+    wf_scope_end(scope, NULL);
+  }
+  if (!wf__self.pending && !launch(&j) && !wf__inplace_done(self, node) && node && wanted(node, def->keep_result))
+    wf__save_output(node, def->inputs, self, 0);
+  wf__node_release(node);
+  return wf__self.pending;
+}
+
+wf_status wf__pw_into(const char *name, const wf__pw_def *def, wf_tensor *dst, const wf__operand_arg *in, const wf_scalar *number) {
+  job j;
+  int64_t size[WF_MAX_DIMS];
+  int n = 0;
+  WF__TRY(start(&j, def, in, number));
+  WF__TRY(wf__into_check(name, dst, j.in, def->inputs, j.result));
+  for (int i = 0; i < def->inputs; i++)
+    if (j.in[i]) WF__TRY(wf__broadcast(wf_dims_of(size, n), wf__layout_sizes(&j.in[i]->layout), size, &n));
+  WF__TRY(check_dtype(def, j.compute));
+  WF__TRY(wf__into_resize(dst, wf_dims_of(size, n)));
+  WF__TRY(build(&j, dst));
+  WF__TRY(launch(&j));
+  wf__bump(dst);
+  return WF_OK;
+}
+
+/* ---- given results ---------------------------------------------------------------------------------------------------------------- */
+
+wf_status wf__into_check(const char *name, wf_tensor *dst, const wf_tensor *const *inputs, int n, wf_dtype result) {
+  const wf_tensor *out[] = {dst};
+  WF__CHECK(dst, WF_TYPE, "%s(): argument 'out' must be Tensor, not None", name);
+  WF__CHECK(!wf__needs_grad(inputs, n) && !wf__needs_grad(out, 1), WF_RUNTIME,
+            "%s(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad.", name);
+  WF__CHECK(wf_can_cast(result, (wf_dtype)dst->dtype), WF_RUNTIME, "result type %s can't be cast to the desired output type %s",
+            wf__scalar_type_text(result), wf__scalar_type_text((wf_dtype)dst->dtype));
+  return WF_OK;
+}
+
+wf_status wf__into_resize(wf_tensor *dst, wf_dims size) {
+  const wf__layout *old = &dst->layout;
+  if (old->ndim == size.n && !memcmp(old->size, size.at, (size_t)size.n * sizeof *size.at)) return WF_OK;
+  wf__layout layout;
+  size_t nbytes;
+  WF__TRY(wf__layout_contiguous(&layout, size, wf__itemsize(dst)));
+  layout.offset = old->offset;
+  WF__TRY(wf__layout_nbytes(&layout, wf__itemsize(dst), &nbytes));
+  if (nbytes > dst->storage->nbytes) WF__TRY(wf__storage_grow(dst->storage, nbytes));
+  char was[WF__DIMS_TEXT], now[WF__DIMS_TEXT];
+  if (old->numel)
+    wf__log(WF_LOG_WARNING,
+            "An output with one or more elements was resized since it had shape %s, which does not match the required output shape %s. "
+            "This behavior is deprecated, and in a future release outputs will not be resized unless they have zero elements.",
+            wf__dims_text(wf__layout_sizes(old), was), wf__dims_text(size, now));
+  dst->layout = layout;
+  return WF_OK;
+}
+
+wf_status wf__require_tensors(const char *name, const wf_tensor *const *tensors, int n) {
+  for (int i = 0; i < n; i++)
+    WF__CHECK(tensors[i], WF_TYPE, "%s(): argument %d must be Tensor, not None", name, i + 1);
+  return WF_OK;
+}
+
+/* ---- in derivatives ------------------------------------------------------------------------------------------------------------------ */
+
+wf__operand_arg wf__kept(wf__node *node, int input) {
+  wf_tensor *t = wf__saved_get(node, input);
+  return t ? wf__tensor_arg(t) : wf__number_arg(wf__numbers(node)[input + 1]);
+}
+
+wf_tensor *wf__kept_result(wf__node *node) { return wf__saved_get(node, (int)node->saves - 1); }
+
+wf_tensor *wf__mul(const wf_tensor *g, wf__operand_arg x) { return x.tensor ? wf_mul(g, x.tensor) : wf_mul_scalar(g, x.scalar); }
+wf_tensor *wf__div(const wf_tensor *g, wf__operand_arg x) { return x.tensor ? wf_div(g, x.tensor) : wf_div_scalar(g, x.scalar); }
+
+wf_tensor *wf__zeros_of(const wf_tensor *t) {
+  wf__layout layout;
+  if (!t || wf__layout_like(&t->layout, WF_FORMAT_PRESERVE, wf__itemsize(t), &layout)) return NULL;
+  wf_tensor *zeros = wf__give(wf__tensor_empty(wf__device_of(t), (wf_dtype)t->dtype, &layout));
+  return zeros && !wf__fill(zeros, wf_int(0)) ? zeros : NULL;
+}

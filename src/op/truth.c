@@ -1,0 +1,32 @@
+/* any, all, count_nonzero: reductions without derivatives. */
+#include "op/reducing.h"
+
+static wf_tensor *truth(const char *name, uint8_t op, const wf_tensor *self, wf_dims dims, bool keepdim, wf_scalar neutral) {
+  uint32_t bits;
+  WF__TRY_OR(wf__require_tensors(name, &self, 1), NULL);
+  WF__TRY_OR(wf__reduced_dims(self, dims, &bits), NULL);
+  wf_dtype d = (wf_dtype)self->dtype;
+  wf__reduction r = {.op = op, .self = self, .dims = bits, .keepdim = keepdim, .compute = d, .result = d == WF_U8 ? WF_U8 : WF_BOOL,
+                     .neutral = neutral};
+  return wf__reduce(&r, NULL, WF__KEEP_NOTHING);
+}
+
+wf_tensor *wf_any(const wf_tensor *self, wf_dims dims, bool keepdim) {
+  WF__OP("any", NULL);
+  return truth("any", WF__RED_ANY, self, dims, keepdim, wf_bool(false));
+}
+
+wf_tensor *wf_all(const wf_tensor *self, wf_dims dims, bool keepdim) {
+  WF__OP("all", NULL);
+  return truth("all", WF__RED_ALL, self, dims, keepdim, wf_bool(true));
+}
+
+wf_tensor *wf_count_nonzero(const wf_tensor *self, wf_dims dims) {
+  WF__OP("count_nonzero", NULL);
+  uint32_t bits;
+  WF__TRY_OR(wf__require_tensors("count_nonzero", &self, 1), NULL);
+  WF__TRY_OR(wf__reduced_dims(self, dims, &bits), NULL);
+  wf__reduction r = {.op = WF__RED_COUNT_NONZERO, .self = self, .dims = bits, .compute = (wf_dtype)self->dtype, .result = WF_I64,
+                     .neutral = wf_int(0)};
+  return wf__reduce(&r, NULL, WF__KEEP_NOTHING);
+}
