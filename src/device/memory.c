@@ -206,7 +206,7 @@ static void trace_memory(const wf__memory *memory, wf_event_kind kind, wf_device
   wf_tag tag = wf__trace_tag(kind, 0, (int64_t)bytes);
   int64_t now = wf_clock_ns();
   wf_trace_event event = {.kind = kind,
-                          .pinned = memory->pool == memory->device->pinned,
+                          .pinned = memory->pool != memory->device->memory,
                           .device = id,
                           .stream = stream,
                           .thread = wf__thread_number(),
@@ -222,8 +222,8 @@ static void trace_memory(const wf__memory *memory, wf_event_kind kind, wf_device
   wf__trace_emit(&event);
 }
 
-static wf_status no_memory(wf__device *device, struct wf__pool *pool, bool pinned, size_t bytes) {
-  if (device->id.type == WF_DEVICE_CPU && !pinned) {
+static wf_status no_memory(wf__device *device, struct wf__pool *pool, size_t bytes) {
+  if (device->id.type == WF_DEVICE_CPU) {
     if (wf_error_peek().status == WF_NO_MEMORY) wf_error_take();
     return wf__fail_memory(bytes);
   }
@@ -234,11 +234,12 @@ static wf_status no_memory(wf__device *device, struct wf__pool *pool, bool pinne
 wf_status wf__memory_new(wf__device *device, bool pinned, size_t bytes, wf_stream *stream, wf__memory *memory) {
   *memory = (wf__memory){0};
   if (!bytes) return WF_OK;
+  if (pinned && device->id.type == WF_DEVICE_CPU && !(device = wf__device_accelerator())) return wf__self.pending;
   struct wf__pool *pool = wf__memory_pool(device, pinned);
   if (!pool) return wf__self.pending;
   bool clean = !wf__self.pending;
   wf_block *block = wf__pool_alloc(pool, bytes, pinned ? 0 : stream_key(pool, stream));
-  if (!block) return no_memory(device, pool, pinned, bytes);
+  if (!block) return no_memory(device, pool, bytes);
   if (WF__UNLIKELY(clean && wf__self.pending)) { /* waiting for deferred frees met a fault of the device */
     wf__pool_free(pool, block);
     return wf__self.pending;

@@ -61,6 +61,9 @@ static void says_that_it_is_emulated(void **state) {
   assert_string_equal(wf_device_describe(wf_sim(0), text, sizeof text),
                       "emulated: 64 MiB, link pcie3x16 (12.32 GB/s, 8 us), kernels of 200 us");
   assert_string_equal(wf_device_describe(wf_cpu(), text, sizeof text), "cpu");
+  start("mem=1.5GiB");
+  assert_string_equal(wf_device_describe(wf_sim(0), text, sizeof text),
+                      "emulated: 1.5 GiB, transfers as fast as this host copies");
 }
 
 /* ---- emulated times ------------------------------------------------------------------------------------------------ */

@@ -135,7 +135,8 @@ static void describe(void *dev, char *buffer, size_t size) {
   if (s->link_bytes_per_ns > 0)
     snprintf(link, sizeof link, "link %s (%.4g GB/s, %.4g us)", s->link_name, s->link_bytes_per_ns, (double)s->link_latency_ns * 1e-3);
   if (s->kernel_ns) snprintf(kernel, sizeof kernel, ", kernels of %.4g us", (double)s->kernel_ns * 1e-3);
-  snprintf(buffer, size, "emulated: %.4g MiB, %s%s", (double)s->memory / (1 << 20), link, kernel);
+  bool large = s->memory >> 30;
+  snprintf(buffer, size, "emulated: %.4g %s, %s%s", (double)s->memory / (large ? 1 << 30 : 1 << 20), large ? "GiB" : "MiB", link, kernel);
 }
 
 /* ---- memory -------------------------------------------------------------------------------------------------------- */
