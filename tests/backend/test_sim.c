@@ -1,5 +1,5 @@
 /* The emulated accelerator where it must be late: kernels and links are slowed by its model, so that what is queued is still pending
- * when the test looks. Bounds on times are one-sided where a busy machine could miss them, and else several times too wide. */
+ * when the test looks. */
 #include "backend/slow_sim.h"
 
 #include <pthread.h>
@@ -19,20 +19,20 @@ static void ends_a_process_with_work_still_queued(void **state) { /* first, whil
   int64_t begin = wf_clock_ns();
   pid_t child = fork();
   if (!child) {
-    setenv("WEFT_SIM", "kernel_us=50000,link=1MB/s", 1);
+    setenv("WEFT_SIM", "kernel_us=50000,link=100KB/s", 1);
     wf__device *d = wf__device_get(wf_sim(0));
     if (!d) _exit(3);
     wf__memory x = device_memory(d, 1000000), y = device_memory(d, 10), p = pinned_memory(d, 1000000);
     for (int i = 0; i < 200; i++) fill(d, &y, 10, i);
     wf_stream_set(wf_stream_new(d->id, 0));
-    (void)move(d, WF_HOST_TO_DEVICE, x.address, p.address, 1000000, true, false); /* 4 seconds */
+    (void)move(d, WF_HOST_TO_DEVICE, x.address, p.address, 1000000, true, false); /* 40 seconds */
     exit(7);
   }
   int status;
   assert_int_equal(waitpid(child, &status, 0), child);
   assert_true(WIFEXITED(status));
   assert_int_equal(WEXITSTATUS(status), 7);
-  assert_true(ms_since(begin) < 3500);
+  assert_true(ms_since(begin) < 20000);
 }
 
 static void refuses_settings_that_it_does_not_understand(void **state) {
@@ -68,8 +68,9 @@ static void says_that_it_is_emulated(void **state) {
 
 /* ---- emulated times ------------------------------------------------------------------------------------------------ */
 
-static void kernels_occupy_their_stream_asleep(void **state) {
-  wf__device *d = start("kernel_us=10000");
+PATIENT_TEST(kernels_occupy_their_stream_asleep) {
+  wf__device *d = start("kernel_us=%d", 10000 * slower);
+  bool in_time = true;
   wf__memory x = device_memory(d, 100);
   wf_event *a = wf_event_new(d->id, true), *b = wf_event_new(d->id, true);
   fill(d, &x, 100, 0);
@@ -79,21 +80,23 @@ static void kernels_occupy_their_stream_asleep(void **state) {
   assert_ok(wf_event_record(a, d->default_stream));
   for (int i = 0; i < 20; i++) fill(d, &x, 100, i);
   assert_ok(wf_event_record(b, d->default_stream));
-  assert_false(wf_event_query(b));
-  assert_true(ms_since(begin) < 100); /* queued, not run */
+  in_time &= !wf_event_query(b) && ms_since(begin) < 100 * slower; /* queued, not run */
   assert_ok(wf_event_sync(b));
   double ms;
   assert_ok(wf_event_elapsed_ms(a, b, &ms));
-  assert_true(ms >= 200 && ms < 400);
+  assert_true(ms >= 200 * slower);
+  in_time &= ms < 300 * slower;
   assert_true(cpu_ms() - cpu < 100);
   wf_event_free(a);
   wf_event_free(b);
   expect_all(d, &x, 100, 19);
   wf__memory_free(&x);
+  return in_time;
 }
 
-static void transfers_take_what_the_link_model_says(void **state) {
-  wf__device *d = start("link=100MB/s+5ms");
+PATIENT_TEST(transfers_take_what_the_link_model_says) {
+  wf__device *d = start("link=%dKB/s+%dms", 100000 / slower, 5 * slower);
+  bool in_time = true;
   int64_t n = 500000; /* 2 MB: 20 ms and 5 more */
   wf__memory x = device_memory(d, n), p = pinned_memory(d, n);
   wf_event *e[3];
@@ -107,15 +110,17 @@ static void transfers_take_what_the_link_model_says(void **state) {
   double up, down;
   assert_ok(wf_event_elapsed_ms(e[0], e[1], &up));
   assert_ok(wf_event_elapsed_ms(e[1], e[2], &down));
-  assert_true(up >= 25 && up < 60);
-  assert_true(down >= 15 && down < 50);
+  assert_true(up >= 25 * slower && down >= 15 * slower);
+  in_time &= up < 40 * slower && down < 25 * slower;
   for (int i = 0; i < 3; i++) wf_event_free(e[i]);
   wf__memory_free(&x);
   wf__memory_free(&p);
+  return in_time;
 }
 
-static void kernels_and_both_directions_overlap(void **state) {
-  wf__device *d = start("link=40MB/s,kernel_us=50000");
+PATIENT_TEST(kernels_and_both_directions_overlap) {
+  wf__device *d = start("link=%dKB/s,kernel_us=%d", 40000 / slower, 50000 * slower);
+  bool in_time = true;
   int64_t n = 1000000; /* 4 MB: 100 ms */
   wf__memory x = device_memory(d, n), y = device_memory(d, n), z = device_memory(d, 8), p = pinned_memory(d, n), q = pinned_memory(d, n);
   wf_stream *up = wf_stream_new(d->id, 0), *down = wf_stream_new(d->id, 0);
@@ -127,10 +132,11 @@ static void kernels_and_both_directions_overlap(void **state) {
   wf_stream_set(down);
   assert_ok(move(d, WF_DEVICE_TO_HOST, q.address, y.address, n, true, false));
   wf_stream_set(d->default_stream);
-  assert_true(ms_since(begin) < 60);
+  in_time &= ms_since(begin) < 60 * slower;
   assert_ok(wf_device_sync(d->id));
   double ms = ms_since(begin);
-  assert_true(ms >= 100 && ms < 190); /* one after the other would be 300, two of three 200 */
+  assert_true(ms >= 100 * slower);
+  in_time &= ms < 190 * slower; /* one after the other would be 300, two of three 200 */
   wf_stream_free(up);
   wf_stream_free(down);
   wf__memory_free(&x);
@@ -138,19 +144,21 @@ static void kernels_and_both_directions_overlap(void **state) {
   wf__memory_free(&z);
   wf__memory_free(&p);
   wf__memory_free(&q);
+  return in_time;
 }
 
 /* ---- host memory --------------------------------------------------------------------------------------------------- */
 
-static void only_pageable_destinations_are_complete_on_return(void **state) {
-  wf__device *d = start("link=1GB/s+30ms");
+PATIENT_TEST(only_pageable_destinations_are_complete_on_return) {
+  wf__device *d = start("link=1GB/s+%dms", 30 * slower);
+  bool in_time = true;
   int64_t n = 1000;
   wf__memory x = device_memory(d, n), p = pinned_memory(d, n);
   int32_t *source = counted(n, 0), *pageable = calloc((size_t)n, 4), *pinned = p.address;
   upload(d, &x, source, n);
   memset(pinned, 0, (size_t)n * 4);
   assert_ok(move(d, WF_DEVICE_TO_HOST, pinned, x.address, n, true, false));
-  assert_int_equal(pinned[n - 1], 0); /* not there yet */
+  in_time &= pinned[n - 1] == 0; /* not there yet */
   assert_ok(wf_stream_sync(d->default_stream));
   assert_memory_equal(pinned, source, (size_t)n * 4);
   assert_ok(move(d, WF_DEVICE_TO_HOST, pageable, x.address, n, false, false));
@@ -159,30 +167,33 @@ static void only_pageable_destinations_are_complete_on_return(void **state) {
   free(pageable);
   wf__memory_free(&x);
   wf__memory_free(&p);
+  return in_time;
 }
 
-static void a_pageable_source_blocks_only_until_it_is_staged(void **state) {
-  wf__device *d = start("link=20MB/s");
+PATIENT_TEST(a_pageable_source_blocks_only_until_it_is_staged) {
+  wf__device *d = start("link=%dKB/s", 20000 / slower);
+  bool in_time = true;
   int64_t n = 1000000; /* 4 MB: 200 ms on the link, two staging buffers */
   wf__memory x = device_memory(d, n);
   int32_t *source = counted(n, 3);
   int64_t begin = wf_clock_ns();
   upload(d, &x, source, n);
-  assert_true(ms_since(begin) < 150);
-  assert_false(wf_stream_query(d->default_stream));
+  in_time &= ms_since(begin) < 150 * slower && !wf_stream_query(d->default_stream);
   memset(source, 0, (size_t)n * 4);
   int32_t *back = calloc((size_t)n, 4);
   assert_ok(move(d, WF_DEVICE_TO_HOST, back, x.address, n, false, false));
   for (int64_t i = 0; i < n; i++)
     if (back[i] != i + 3) fail_msg("element %lld is %d", (long long)i, back[i]);
-  assert_true(ms_since(begin) >= 400);
+  assert_true(ms_since(begin) >= 400 * slower);
   free(source);
   free(back);
   wf__memory_free(&x);
+  return in_time;
 }
 
-static void a_pinned_block_in_flight_goes_to_nobody_else(void **state) {
-  wf__device *d = start("link=20MB/s");
+PATIENT_TEST(a_pinned_block_in_flight_goes_to_nobody_else) {
+  wf__device *d = start("link=%dKB/s", 20000 / slower);
+  bool in_time = true;
   int64_t n = 100000; /* 20 ms */
   wf__memory x = device_memory(d, n), p = pinned_memory(d, n);
   void *first = p.address;
@@ -191,20 +202,22 @@ static void a_pinned_block_in_flight_goes_to_nobody_else(void **state) {
   assert_ok(wf__memory_record_stream(&p, d->default_stream));
   wf__memory_free(&p);
   wf__memory q = pinned_memory(d, n);
-  assert_ptr_not_equal(q.address, first);
+  in_time &= q.address != first;
   memset(q.address, 0, (size_t)n * 4);
   expect_all(d, &x, n, 42);
   wf__memory r = pinned_memory(d, n); /* the copy is done */
-  assert_ptr_equal(r.address, first);
+  if (in_time) assert_ptr_equal(r.address, first);
   wf__memory_free(&q);
   wf__memory_free(&r);
   wf__memory_free(&x);
+  return in_time;
 }
 
 /* ---- order --------------------------------------------------------------------------------------------------------- */
 
-static void memory_used_on_another_stream_waits_for_it(void **state) {
-  wf__device *d = start("kernel_us=20000");
+PATIENT_TEST(memory_used_on_another_stream_waits_for_it) {
+  wf__device *d = start("kernel_us=%d", 20000 * slower);
+  bool in_time = true;
   wf_stream *other = wf_stream_new(d->id, 0);
   wf__memory a = device_memory(d, 1000), target = device_memory(d, 1000);
   void *address = a.address;
@@ -219,21 +232,23 @@ static void memory_used_on_another_stream_waits_for_it(void **state) {
   assert_ok(wf_memory_stats(d->id, false, &stats));
   int64_t active = stats.active_bytes[0].current;
   wf__memory b = device_memory(d, 1000);
-  assert_ptr_not_equal(b.address, address);
+  in_time &= b.address != address;
   assert_ok(wf_stream_sync(other));
   expect_all(d, &target, 1000, 7);
   wf__memory c = device_memory(d, 1000);
-  assert_ptr_equal(c.address, address);
+  if (in_time) assert_ptr_equal(c.address, address);
   assert_ok(wf_memory_stats(d->id, false, &stats));
-  assert_int_equal(stats.active_bytes[0].current, active + 4096);
+  if (in_time) assert_int_equal(stats.active_bytes[0].current, active + 4096);
   wf__memory_free(&b);
   wf__memory_free(&c);
   wf__memory_free(&target);
   wf_stream_free(other);
+  return in_time;
 }
 
-static void without_a_record_memory_is_reused_in_stream_order(void **state) {
-  wf__device *d = start("kernel_us=5000");
+PATIENT_TEST(without_a_record_memory_is_reused_in_stream_order) {
+  wf__device *d = start("kernel_us=%d", 5000 * slower);
+  bool in_time = true;
   wf__memory a = device_memory(d, 1000), seen = device_memory(d, 1000);
   void *address = a.address;
   fill(d, &a, 1000, 1);
@@ -241,16 +256,18 @@ static void without_a_record_memory_is_reused_in_stream_order(void **state) {
   wf__memory_free(&a); /* still used by what is queued */
   wf__memory b = device_memory(d, 1000);
   assert_ptr_equal(b.address, address);
-  assert_false(wf_stream_query(d->default_stream));
+  in_time &= !wf_stream_query(d->default_stream);
   fill(d, &b, 1000, 2);
   expect_all(d, &seen, 1000, 1);
   expect_all(d, &b, 1000, 2);
   wf__memory_free(&b);
   wf__memory_free(&seen);
+  return in_time;
 }
 
-static void a_wait_keeps_to_the_record_that_was_the_last_when_it_was_queued(void **state) {
-  wf__device *d = start("kernel_us=15000");
+PATIENT_TEST(a_wait_keeps_to_the_record_that_was_the_last_when_it_was_queued) {
+  wf__device *d = start("kernel_us=%d", 15000 * slower);
+  bool in_time = true;
   wf_stream *slow = wf_stream_new(d->id, 0), *quick = wf_stream_new(d->id, 0), *waits = wf_stream_new(d->id, -1);
   wf__memory x = device_memory(d, 10), seen = device_memory(d, 10);
   fill(d, &x, 10, 0);
@@ -265,7 +282,7 @@ static void a_wait_keeps_to_the_record_that_was_the_last_when_it_was_queued(void
   copy(d, &seen, &x, 10);
   assert_ok(wf_event_record(e, quick)); /* done at once; the wait above is for the other record */
   assert_ok(wf_event_sync(e));
-  assert_false(wf_stream_query(slow));
+  in_time &= !wf_stream_query(slow);
   wf_stream_set(d->default_stream);
   assert_ok(wf_stream_sync(waits));
   expect_all(d, &seen, 10, 2);
@@ -275,10 +292,12 @@ static void a_wait_keeps_to_the_record_that_was_the_last_when_it_was_queued(void
   wf_stream_free(waits);
   wf__memory_free(&x);
   wf__memory_free(&seen);
+  return in_time;
 }
 
-static void streams_take_turns_and_high_priority_goes_first(void **state) {
-  wf__device *d = start("kernel_us=10000");
+PATIENT_TEST(streams_take_turns_and_high_priority_goes_first) {
+  wf__device *d = start("kernel_us=%d", 10000 * slower);
+  bool in_time = true;
   wf_stream *s[3] = {wf_stream_new(d->id, 0), wf_stream_new(d->id, 0), wf_stream_new(d->id, -1)};
   wf__memory x = device_memory(d, 10);
   wf_event *done[3][3];
@@ -295,12 +314,13 @@ static void streams_take_turns_and_high_priority_goes_first(void **state) {
   double ms[3][3];
   for (int i = 0; i < 3; i++)
     for (int k = 0; k < 3; k++) assert_ok(wf_event_elapsed_ms(done[0][0], done[i][k], &ms[i][k]));
-  assert_true(ms[2][2] < ms[0][1]); /* all of the high stream before the second of a normal one */
-  assert_true(ms[0][0] < ms[1][0] && ms[1][0] < ms[0][1] && ms[0][1] < ms[1][1] && ms[1][1] < ms[0][2] && ms[0][2] < ms[1][2]);
+  in_time &= ms[2][2] < ms[0][1]; /* all of the high stream before the second of a normal one */
+  in_time &= ms[0][0] < ms[1][0] && ms[1][0] < ms[0][1] && ms[0][1] < ms[1][1] && ms[1][1] < ms[0][2] && ms[0][2] < ms[1][2];
   for (int i = 0; i < 3; i++)
     for (int k = 0; k < 3; k++) wf_event_free(done[i][k]);
   for (int i = 0; i < 3; i++) wf_stream_free(s[i]);
   wf__memory_free(&x);
+  return in_time;
 }
 
 static void events_order_streams_of_two_devices(void **state) {
@@ -372,8 +392,9 @@ static void *ask_in_a_thread(void *argument) {
   return NULL;
 }
 
-static void a_thread_never_gets_memory_that_anothers_stream_still_uses(void **state) {
-  wf__device *d = start("kernel_us=20000");
+PATIENT_TEST(a_thread_never_gets_memory_that_anothers_stream_still_uses) {
+  wf__device *d = start("kernel_us=%d", 20000 * slower);
+  bool in_time = true;
   wf_stream *own = wf_stream_new(d->id, 0);
   wf_stream_set(own);
   wf__memory a = device_memory(d, 1000);
@@ -383,8 +404,9 @@ static void a_thread_never_gets_memory_that_anothers_stream_still_uses(void **st
   job j = {.device = d};
   assert_int_equal(pthread_create(&j.thread, NULL, ask_in_a_thread, &j), 0);
   pthread_join(j.thread, NULL);
-  assert_ptr_not_equal(j.address, address);
+  in_time &= j.address != address;
   wf_stream_free(own);
+  return in_time;
 }
 
 int main(void) {
