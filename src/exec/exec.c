@@ -8,7 +8,7 @@
 static const wf__family_row families[] = {
     [WF_FAMILY_COPY] = {.name = "copy", .run = wf__exec_copy},
     [WF_FAMILY_POINTWISE] = {.name = "pointwise", .run = wf__exec_pointwise},
-    [WF_FAMILY_REDUCE] = {.name = "reduce"},
+    [WF_FAMILY_REDUCE] = {.name = "reduce", .run = wf__exec_reduce},
     [WF_FAMILY_RANDOM] = {.name = "random"},
     [WF_FAMILY_RANGE] = {.name = "range"},
     [WF_FAMILY_MATMUL] = {.name = "matmul", .run = wf__exec_matmul},

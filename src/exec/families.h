@@ -23,6 +23,7 @@ const char *wf__scalar_type_name(wf_dtype dtype);
 /* The runners, by family. */
 wf_status wf__exec_copy(const wf_plan *plan);
 wf_status wf__exec_pointwise(const wf_plan *plan);
+wf_status wf__exec_reduce(const wf_plan *plan);
 wf_status wf__exec_matmul(const wf_plan *plan);
 wf_status wf__exec_conv(const wf_plan *plan);
 size_t wf__exec_conv_workspace(const wf_plan *plan);

@@ -4,6 +4,7 @@
 
 #include "base/cpu.h"
 #include "kernel/kernel.h"
+#include "kernel/reduce_state.h"
 
 /* n consecutive elements of one dtype to another. dst and src are apart, or the same address when the element sizes are equal. */
 typedef void (*wf__convert_fn)(void *dst, const void *src, int64_t n);
@@ -53,6 +54,12 @@ typedef void (*wf__norm_back_sums_fn)(const float *x, const float *dy, int64_t r
 typedef void (*wf__norm_back_map_fn)(const float *x, const float *dy, float *dx, int64_t rows, int64_t channels, const float *const stats[4],
                                      bool relu, const float *slope, const float *offset);
 
+/* Takes n consecutive elements of the class's type into the state. Their indices are first, first + step, … */
+typedef void (*wf__reduce_fn)(wf__reduce_state *state, const void *x, int64_t n, int64_t first, int64_t step,
+                              double parameter);
+/* total[i] += x[i]: totals are double for floats, int64_t for i64. */
+typedef void (*wf__add_row_fn)(void *total, const void *x, int64_t n);
+
 typedef struct wf__kernels {
   wf__convert_fn convert[WF_DTYPE_COUNT][WF_DTYPE_COUNT]; /* [from][to]; equal dtypes: a plain move */
   wf__gather_fn gather[WF__ELEMENT_SIZES];
@@ -69,12 +76,17 @@ typedef struct wf__kernels {
   wf__norm_map_fn norm_map;
   wf__norm_back_sums_fn norm_back_sums;
   wf__norm_back_map_fn norm_back_map;
+
+  wf__reduce_fn reduce[WF__CLASSES][WF__REDUCE_KINDS];   /* NULL: not defined for the class */
+  wf__add_row_fn add_row[WF__CLASSES];
 } wf__kernels;
 
 /* One line for each file of ref/ and its *.isa.c twin: wf__<group>_ref and wf__<group>_<isa> fill their part of the table.
  * R: only in ref/. */
 /* clang-format off */
 #define WF__KERNEL_GROUPS(X, R) X(convert) X(move) R(pointwise_float) R(pointwise_int) X(pool) X(norm)
+
+#define WF__KERNEL_GROUPS(X, R) X(convert) X(move) R(pointwise_float) R(pointwise_int) R(reduce)
 /* clang-format on */
 
 /* The table for the best instruction set that may be used. Never NULL. */
