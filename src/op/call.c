@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "op/args.h"
 #include "op/call_forms.h"
+#include "op/op.h"
 #include "trace/trace.h"
 
 #define MAX_PARAMS 20
