@@ -73,13 +73,17 @@ typedef enum wf__reduce_op {
 typedef enum wf__range_op { WF__RANGE_ARANGE, WF__RANGE_LINSPACE, WF__RANGE_EYE } wf__range_op;
 /* Element i (row-major over the plan's sizes, which fronts leave unpermuted) is a function of (seed, offset, i) alone. n elements use
  * wf__random_counters(n) counters from `offset` on. UNIFORM scalar[0] low, scalar[1] high: [low, high). NORMAL scalar[0] mean, scalar[1]
- * deviation. BERNOULLI scalar[0] probability, or operand 1 when present. INT scalar[0] low, scalar[1] high: [low, high). */
+ * deviation. BERNOULLI scalar[0] probability, or operand 1 when present. INT scalar[0] low, scalar[1] high: [low, high).
+ * BERNOULLI refuses a probability outside of 0 to 1 in operand 1: WF_RUNTIME "Expected p_in >= 0 && p_in <= 1 to be true, but got false.
+ * (Could this error message be improved?  If so, please report an enhancement request to PyTorch.)", two spaces before the bracket.
+ * PERMUTATION [n]: 0 to n - 1 in random order; n counters, one for each place. Fronts give halves and floats no more than they count exactly. */
 static inline uint64_t wf__random_counters(int64_t n) { return ((uint64_t)n + 1) / 2; }
 typedef enum wf__random_op {
   WF__RANDOM_UNIFORM,
   WF__RANDOM_NORMAL,
   WF__RANDOM_BERNOULLI,
-  WF__RANDOM_INT
+  WF__RANDOM_INT,
+  WF__RANDOM_PERMUTATION
 } wf__random_op;
 typedef enum wf__conv_op { WF__CONV_FORWARD, WF__CONV_BACKWARD_DATA, WF__CONV_BACKWARD_WEIGHT } wf__conv_op;
 typedef enum wf__pool_op { WF__POOL_MAX, WF__POOL_MAX_BACKWARD, WF__POOL_AVG, WF__POOL_AVG_BACKWARD } wf__pool_op;
