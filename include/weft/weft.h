@@ -14,6 +14,7 @@
 #include <weft/memory.h>
 #include <weft/optim.h>
 #include <weft/reduce.h>
+#include <weft/random.h>
 #include <weft/tensor.h>
 #include <weft/trace.h>
 #include <weft/view.h>

@@ -43,6 +43,23 @@ wf_tensor *wf__call_eye(int64_t n, int64_t m, wf_dtype dtype) {
   return wf_eye(n, m, &o);
 }
 
+wf_tensor *wf__call_rand(wf_dims size, wf_dtype dtype) {
+  wf_tensor_options o = with_dtype(dtype);
+  return wf_rand(size, &o);
+}
+wf_tensor *wf__call_randn(wf_dims size, wf_dtype dtype) {
+  wf_tensor_options o = with_dtype(dtype);
+  return wf_randn(size, &o);
+}
+wf_tensor *wf__call_randint(int64_t low, int64_t high, wf_dims size, wf_dtype dtype) {
+  wf_tensor_options o = with_dtype(dtype);
+  return wf_randint(low, high, size, &o);
+}
+wf_tensor *wf__call_randperm(int64_t n, wf_dtype dtype) {
+  wf_tensor_options o = with_dtype(dtype);
+  return wf_randperm(n, &o);
+}
+
 static wf__squeeze_form form_of(wf__ints dim) {
   return dim.single ? WF__SQUEEZE_DIM : dim.dims.at ? WF__SQUEEZE_DIMS : WF__SQUEEZE_ALL;
 }

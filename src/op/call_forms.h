@@ -3,6 +3,7 @@
 #define WF_OP_CALL_FORMS_H
 
 #include <weft/create.h>
+#include <weft/random.h>
 #include <weft/view.h>
 #include "op/args.h"
 
@@ -22,6 +23,11 @@ wf_tensor *wf__call_full(wf_dims size, wf_scalar value, wf_dtype dtype);
 wf_tensor *wf__call_arange(wf_scalar start, wf_scalar end, wf_scalar step, wf_dtype dtype);
 wf_tensor *wf__call_linspace(wf_scalar start, wf_scalar end, int64_t steps, wf_dtype dtype);
 wf_tensor *wf__call_eye(int64_t n, int64_t m, wf_dtype dtype);
+
+wf_tensor *wf__call_rand(wf_dims size, wf_dtype dtype);
+wf_tensor *wf__call_randn(wf_dims size, wf_dtype dtype);
+wf_tensor *wf__call_randint(int64_t low, int64_t high, wf_dims size, wf_dtype dtype);
+wf_tensor *wf__call_randperm(int64_t n, wf_dtype dtype);
 
 wf_tensor *wf__call_squeeze(const wf_tensor *self, wf__ints dim);
 wf_status wf__call_squeeze_(wf_tensor *self, wf__ints dim);

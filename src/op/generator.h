@@ -1,0 +1,10 @@
+/* Taking numbers from the process-wide generator. */
+#ifndef WF_OP_GENERATOR_H
+#define WF_OP_GENERATOR_H
+
+#include <weft/random.h>
+
+/* Sets `counters` counters aside and returns where they begin. */
+wf_random_state wf__random_take(uint64_t counters);
+
+#endif
