@@ -1,0 +1,148 @@
+/* amax, amin, max, min with and without indices, argmax, argmin. */
+#include <weft/create.h>
+#include <weft/view.h>
+
+#include "op/reducing.h"
+
+/* A reduction of nothing has no extreme. dims as the caller named them; all is true when none was. */
+static wf_status check_nonempty(const char *name, const wf_tensor *self, uint32_t bits, bool all, wf_status kind, const char *advice) {
+  if (self->layout.numel) return WF_OK;
+  WF__CHECK(!all, kind, "%s(): Expected reduction dim to be specified for input.numel() == 0.%s", name, advice);
+  for (int d = 0; d < self->layout.ndim; d++)
+    WF__CHECK(!(bits >> d & 1) || self->layout.size[d], WF_INDEX, "%s(): Expected reduction dim %d to have non-zero size.", name, d);
+  return WF_OK;
+}
+
+#define ADVICE " Specify the reduction dim with the 'dim' argument."
+
+/* ---- without indices ------------------------------------------------------------------------------------------------------ */
+
+/* All places that hold the extreme share the gradient. */
+static wf_status shared_apply(wf__node *node, wf_tensor *const *grad, wf_tensor **out) {
+  const wf__reduced *p = node->payload;
+  wf_tensor *x = wf__saved_get(node, 0), *extreme = wf__unreduce_for(node, wf__saved_get(node, 1));
+  wf_tensor *hit = wf_logical_or(wf_eq(x, extreme), wf_logical_and(wf_isnan(x), wf_isnan(extreme)));
+  int64_t dims[WF_MAX_DIMS];
+  int n = 0;
+  for (int d = 0; d < p->layout.ndim; d++)
+    if (p->dims >> d & 1) dims[n++] = d;
+  wf_tensor *hits = n ? wf_sum_dims(hit, wf_dims_of(dims, n), true, WF_DTYPE_NONE) : hit;
+  wf_tensor *share = wf_div(wf__unreduce_for(node, grad[0]), hits);
+  out[0] = wf__op_where(hit, wf__tensor_arg(share), wf__number_arg(wf_int(0)));
+  return wf__self.pending;
+}
+static const wf__node_class amax_class = {"AmaxBackward0", shared_apply, NULL};
+static const wf__node_class amin_class = {"AminBackward0", shared_apply, NULL};
+static const wf__node_class max_class = {"MaxBackward1", shared_apply, NULL};
+static const wf__node_class min_class = {"MinBackward1", shared_apply, NULL};
+
+static wf_tensor *extreme(const char *name, uint8_t op, const wf_tensor *self, wf_dims dims, bool keepdim, const wf__node_class *cls) {
+  uint32_t bits;
+  WF__TRY_OR(wf__require_tensors(name, &self, 1), NULL);
+  WF__TRY_OR(wf__reduced_dims(self, dims, &bits), NULL);
+  WF__TRY_OR(check_nonempty(name, self, bits, !dims.n, WF_RUNTIME, ADVICE), NULL);
+  wf__reduction r = {.op = op, .self = self, .dims = bits, .keepdim = keepdim, .compute = (wf_dtype)self->dtype,
+                     .result = (wf_dtype)self->dtype};
+  return wf__reduce(&r, cls, WF__KEEP_BOTH);
+}
+
+wf_tensor *wf_amax(const wf_tensor *self, wf_dims dims, bool keepdim) {
+  WF__OP("amax", NULL);
+  return extreme("amax", WF__RED_AMAX, self, dims, keepdim, &amax_class);
+}
+
+wf_tensor *wf_amin(const wf_tensor *self, wf_dims dims, bool keepdim) {
+  WF__OP("amin", NULL);
+  return extreme("amin", WF__RED_AMIN, self, dims, keepdim, &amin_class);
+}
+
+wf_tensor *wf_max(const wf_tensor *self) {
+  WF__OP("max", NULL);
+  return extreme("max", WF__RED_AMAX, self, WF_SHAPE0, false, &max_class);
+}
+
+wf_tensor *wf_min(const wf_tensor *self) {
+  WF__OP("min", NULL);
+  return extreme("min", WF__RED_AMIN, self, WF_SHAPE0, false, &min_class);
+}
+
+/* ---- with indices along one dim ------------------------------------------------------------------------------------------- */
+
+/* The gradient goes to the place that the index names. */
+static wf_status chosen_apply(wf__node *node, wf_tensor *const *grad, wf_tensor **out) {
+  const wf__reduced *p = node->payload;
+  wf_tensor *g = wf__unreduce_for(node, grad[0]), *index = wf__unreduce_for(node, wf__saved_get(node, 2));
+  if (!g || !index) return wf__self.pending;
+  if (!p->dims) { /* a number: it is its own extreme */
+    out[0] = g;
+    return WF_OK;
+  }
+  int dim = __builtin_ctz(p->dims);
+  wf_tensor_options o = wf_tensor_defaults();
+  o.dtype = WF_I64;
+  o.device = wf_device_of(g);
+  int64_t size[WF_MAX_DIMS];
+  for (int d = 0; d < p->layout.ndim; d++) size[d] = d == dim ? p->layout.size[d] : 1;
+  wf_tensor *place = wf_arange(wf_int(0), wf_int(p->layout.size[dim]), wf_int(1), &o);
+  wf_tensor *hit = wf_eq(place ? wf_view(place, wf_dims_of(size, p->layout.ndim)) : NULL, index);
+  out[0] = wf__op_where(hit, wf__tensor_arg(g), wf__number_arg(wf_int(0)));
+  return wf__self.pending;
+}
+static const wf__node_class max_dim_class = {"MaxBackward0", chosen_apply, NULL};
+static const wf__node_class min_dim_class = {"MinBackward0", chosen_apply, NULL};
+
+static wf_value_index choose(const char *name, uint8_t op, const wf_tensor *self, int64_t dim, bool keepdim, const wf__node_class *cls) {
+  const wf_value_index none = {NULL, NULL};
+  uint32_t bits;
+  WF__TRY_OR(wf__require_tensors(name, &self, 1), none);
+  WF__TRY_OR(wf__reduced_dim(self, dim, &bits), none);
+  WF__TRY_OR(check_nonempty(name, self, bits, false, WF_INDEX, ""), none);
+  wf__reduction r = {.op = op, .self = self, .dims = bits, .keepdim = keepdim, .compute = (wf_dtype)self->dtype,
+                     .result = (wf_dtype)self->dtype, .in_order = true, .wants_index = true};
+  wf_value_index result = {wf__reduce(&r, cls, WF__KEEP_NOTHING), NULL};
+  result.indices = wf__give(r.index);
+  return result.values && result.indices ? result : none;
+}
+
+wf_value_index wf_max_dim(const wf_tensor *self, int64_t dim, bool keepdim) {
+  WF__OP("max", ((wf_value_index){NULL, NULL}));
+  return choose("max", WF__RED_MAX_INDEX, self, dim, keepdim, &max_dim_class);
+}
+
+wf_value_index wf_min_dim(const wf_tensor *self, int64_t dim, bool keepdim) {
+  WF__OP("min", ((wf_value_index){NULL, NULL}));
+  return choose("min", WF__RED_MIN_INDEX, self, dim, keepdim, &min_dim_class);
+}
+
+wf_value_index wf__op_max(wf_tensor *self, int64_t dim, bool keepdim) {
+  if (dim == WF_NONE) return (wf_value_index){wf_max(self), NULL};
+  return wf_max_dim(self, dim, keepdim);
+}
+
+wf_value_index wf__op_min(wf_tensor *self, int64_t dim, bool keepdim) {
+  if (dim == WF_NONE) return (wf_value_index){wf_min(self), NULL};
+  return wf_min_dim(self, dim, keepdim);
+}
+
+/* ---- indices only ------------------------------------------------------------------------------------------------------------ */
+
+static wf_tensor *arg_extreme(const char *name, uint8_t op, const wf_tensor *self, int64_t dim, bool keepdim) {
+  uint32_t bits;
+  WF__TRY_OR(wf__require_tensors(name, &self, 1), NULL);
+  if (self->dtype == WF_BOOL) return wf__fail(WF_NOT_IMPLEMENTED, "%s(): does not support bool input", name), NULL;
+  WF__TRY_OR(wf__reduced_dim(self, dim, &bits), NULL);
+  WF__TRY_OR(check_nonempty(name, self, bits, dim == WF_NONE, WF_INDEX, ""), NULL);
+  wf__reduction r = {.op = op, .self = self, .dims = bits, .keepdim = keepdim, .compute = (wf_dtype)self->dtype, .result = WF_I64,
+                     .in_order = true};
+  return wf__reduce(&r, NULL, WF__KEEP_NOTHING);
+}
+
+wf_tensor *wf_argmax(const wf_tensor *self, int64_t dim, bool keepdim) {
+  WF__OP("argmax", NULL);
+  return arg_extreme("argmax", WF__RED_ARGMAX, self, dim, keepdim);
+}
+
+wf_tensor *wf_argmin(const wf_tensor *self, int64_t dim, bool keepdim) {
+  WF__OP("argmin", NULL);
+  return arg_extreme("argmin", WF__RED_ARGMIN, self, dim, keepdim);
+}

@@ -1,0 +1,103 @@
+/* What autograd asks of the operators, registered downward, and autograd's entries in the table of operators. */
+#include <weft/create.h>
+#include <weft/view.h>
+
+#include "copy/copy.h"
+#include "op/op.h"
+
+wf_tensor *wf__sum_to(const wf_tensor *t, wf_dims size) {
+  int64_t dims[WF_MAX_DIMS];
+  int n = 0, extra = t->layout.ndim - size.n;
+  for (int d = 0; d < t->layout.ndim; d++)
+    if (d < extra || (size.at[d - extra] == 1 && t->layout.size[d] != 1)) dims[n++] = d;
+  wf_tensor *sums = n ? wf_sum_dims(t, wf_dims_of(dims, n), true, WF_DTYPE_NONE) : (wf_tensor *)t;
+  return sums && extra ? wf_view(sums, size) : sums;
+}
+
+/* Copies that a derivative makes: recorded when derivatives are recorded themselves. */
+
+static wf_status pass_apply(wf__node *node, wf_tensor *const *grad, wf_tensor **out) {
+  (void)node;
+  out[0] = grad[0];
+  return WF_OK;
+}
+
+static wf_status copy_apply(wf__node *node, wf_tensor *const *grad, wf_tensor **out) {
+  if (wf__node_wants(node, 0)) out[0] = wf__zeros_of(grad[0]);
+  if (wf__node_wants(node, 1)) out[1] = grad[0];
+  return wf__self.pending;
+}
+
+static const wf__node_class clone_class = {"CloneBackward0", pass_apply, NULL};
+static const wf__node_class to_class = {"ToCopyBackward0", pass_apply, NULL};
+static const wf__node_class copy_class = {"CopyBackwards", copy_apply, NULL};
+
+/* Hands `copy` out, as computed from `source`. */
+static wf_tensor *recorded(wf_tensor *copy, const wf_tensor *source, const wf__node_class *cls) {
+  if (copy && copy != source && wf__needs_grad(&source, 1)) {
+    wf__node *node = wf__node_new(cls, &source, 1, 0, 0);
+    if (node) wf__set_history(copy, node, 0);
+    wf__node_release(node);
+  }
+  return wf__give(copy);
+}
+
+static wf_tensor *clone_of(const wf_tensor *t) { return t ? recorded(wf__clone(t, WF_FORMAT_CONTIGUOUS, true), t, &clone_class) : NULL; }
+static wf_tensor *ones_of(const wf_tensor *t) { return wf_ones_like(t, WF_DTYPE_NONE, WF_FORMAT_PRESERVE); }
+
+static wf_tensor *zeros_on(wf__device *device, wf_dtype dtype, wf_dims size) {
+  wf_tensor *t = wf__give(wf__tensor_empty_sized(device, dtype, size));
+  return t && !wf__fill(t, wf_int(0)) ? t : NULL;
+}
+
+static wf_tensor *moved(const wf_tensor *t, wf_dtype dtype, wf__device *device) {
+  return recorded(wf__to(t, dtype, device, false, true), t, &to_class);
+}
+
+static wf_status copy_over(wf_tensor *self, const wf_tensor *source) {
+  const wf_tensor *inputs[] = {self, source};
+  WF__TRY(wf__inplace_check(self, inputs, 2));
+  wf__node *node = wf__needs_grad(inputs, 2) ? wf__node_new(&copy_class, inputs, 2, 0, 0) : NULL;
+  if (!wf__self.pending && !wf__copy(self, source, false, true)) wf__inplace_done(self, node);
+  wf__node_release(node);
+  return wf__self.pending;
+}
+
+static bool has_nan(const wf_tensor *t) {
+  wf_scalar s = wf_item(wf_any(wf_isnan(t), WF_SHAPE0, false));
+  return s.as.i != 0;
+}
+
+__attribute__((constructor)) static void register_ops(void) {
+  static const wf__autograd_ops ops = {
+      .add = wf_add,
+      .sum_to = wf__sum_to,
+      .clone = clone_of,
+      .ones_like = ones_of,
+      .zeros = zeros_on,
+      .to = moved,
+      .as_strided = wf_as_strided,
+      .add_ = wf_add_,
+      .copy_ = copy_over,
+      .has_nan = has_nan,
+  };
+  wf__autograd_register(&ops);
+}
+
+/* ---- entries of the table -------------------------------------------------------------------------------------------------- */
+
+wf_status wf__op_backward(wf_tensor *self, wf_tensor *gradient, bool retain_graph, bool create_graph) {
+  const wf_backward_options o = {.retain_graph = retain_graph, .create_graph = create_graph};
+  return wf_backward(self, gradient, &o);
+}
+
+wf_tensors wf__op_autograd_grad(wf_tensors outputs, wf_tensors inputs, wf_tensors grad_outputs, bool retain_graph, bool create_graph,
+                                bool allow_unused) {
+  const wf_backward_options o = {.retain_graph = retain_graph, .create_graph = create_graph};
+  return wf_autograd_grad(outputs, inputs, grad_outputs, allow_unused, &o);
+}
+
+wf_status wf__op_set_grad_enabled(bool mode) {
+  wf_grad_set_enabled(mode);
+  return WF_OK;
+}
