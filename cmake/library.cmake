@@ -46,6 +46,10 @@ file(GLOB WEFT_TOOLS_SOURCES CONFIGURE_DEPENDS src/audit/*.c src/dryrun/*.c src/
 if(WEFT_TOOLS_SOURCES)
   add_library(weft_tools_objects OBJECT ${WEFT_TOOLS_SOURCES})
   target_include_directories(weft_tools_objects PRIVATE include src)
+  # The page's style and script are files of their own, taken in by the assembler.
+  set_source_files_properties(src/report/assets.c PROPERTIES
+    COMPILE_DEFINITIONS "WF_REPORT_FOLDER=\"${PROJECT_SOURCE_DIR}/src/report\""
+    OBJECT_DEPENDS "${PROJECT_SOURCE_DIR}/src/report/page.css;${PROJECT_SOURCE_DIR}/src/report/page.js")
 
   add_library(weft-tools SHARED $<TARGET_OBJECTS:weft_tools_objects>)
   add_library(weft::weft-tools ALIAS weft-tools)

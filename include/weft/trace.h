@@ -54,6 +54,8 @@ typedef enum wf_trace_level { WF_TRACE_OFF = 0, WF_TRACE_LEDGER = 1, WF_TRACE_FU
 WF_API wf_status wf_trace_start(wf_trace_level level);
 /** Stops recording; what was recorded stays readable until the next start. */
 WF_API void wf_trace_stop(void);
+/** When the present recording started, and when it stopped: now, if it hasn't. ns of wf_clock_ns, 0 if nothing was ever started. */
+WF_API void wf_trace_span(int64_t *start_ns, int64_t *end_ns);
 /** Monotonic clock of all events, ns. */
 WF_API int64_t wf_clock_ns(void);
 

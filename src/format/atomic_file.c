@@ -72,10 +72,16 @@ void wf__atomic_abandon(wf__atomic_file *f) {
   forget(f);
 }
 
+wf_status wf__atomic_put(wf__atomic_file *f, const void *bytes, size_t n) {
+  if (fwrite(bytes, 1, n, f->stream) == n) return WF_OK;
+  if (!f->error) f->error = errno ? errno : EIO;
+  return fail("can't be written", f->path, f->error);
+}
+
 wf_status wf__atomic_commit(wf__atomic_file *f) {
   errno = 0;
   bool written = !ferror(f->stream) && !fflush(f->stream) && (!f->temporary || !fsync(fileno(f->stream)));
-  int error = errno;
+  int error = f->error ? f->error : errno;
   if (fclose(f->stream) && written) {
     written = false;
     error = errno;

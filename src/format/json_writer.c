@@ -1,6 +1,8 @@
 /* The streaming JSON writer. */
+#define _GNU_SOURCE
 #include "format/json_writer.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +12,9 @@ static void flush(wf__json *j) {
     wf__text_append(j->text, j->buffer, j->used);
     if (!j->status) j->status = j->text->status;
   } else if (fwrite(j->buffer, 1, j->used, j->stream) != j->used && !j->status) {
-    j->status = wf__fail(WF_IO, "the JSON output could not be written");
+    char reason[128];
+    const char *name = j->name ? j->name : "JSON output";
+    j->status = wf__fail(WF_IO, "%s: can't be written: %s", name, strerror_r(errno, reason, sizeof reason));
   }
   j->used = 0;
 }
@@ -74,6 +78,7 @@ static void close_bracket(wf__json *j, const char *bracket, bool object) {
 void wf__json_begin(wf__json *j, wf__text *text, FILE *stream, int indent) {
   j->text = text;
   j->stream = stream;
+  j->name = NULL;
   j->status = text ? text->status : WF_OK;
   j->for_html = j->after_key = j->comma = false;
   j->depth = 0;

@@ -13,6 +13,7 @@
 typedef struct wf__json {
   wf__text *text; /* the value goes to one of the two */
   FILE *stream;
+  const char *name; /* of what the stream writes, for the error; set it, or NULL */
   wf_status status;
   bool for_html; /* set it to escape '<' as well, so that no text can end a <script> element */
   bool after_key, comma;

@@ -26,6 +26,7 @@ static int64_t limit = LIMIT_DEFAULT;
 static int64_t claimed; /* room for events in the chunks that this generation uses */
 static wf_ledger_row other[WF_EVENT_KINDS][2];
 static int64_t lost, lost_copies;
+static int64_t started_ns, stopped_ns; /* stopped 0: it runs */
 static const char *thread_names[NAMES_MAX];
 
 /* One writer: a plain read, and a store that readers see whole. */
@@ -285,13 +286,26 @@ wf_status wf_trace_start(wf_trace_level level) {
   __atomic_store_n(&lost, 0, __ATOMIC_RELAXED);
   __atomic_store_n(&lost_copies, 0, __ATOMIC_RELAXED);
   __atomic_store_n(&claimed, 0, __ATOMIC_RELAXED);
+  started_ns = wf_clock_ns();
+  stopped_ns = level == WF_TRACE_OFF ? started_ns : 0;
   __atomic_store_n(&generation, now, __ATOMIC_RELEASE);
   atomic_store(&wf__trace_level_now, (int)level);
   pthread_mutex_unlock(&lock);
   return WF_OK;
 }
 
-void wf_trace_stop(void) { atomic_store(&wf__trace_level_now, WF_TRACE_OFF); }
+void wf_trace_stop(void) {
+  pthread_mutex_lock(&lock);
+  if (atomic_exchange(&wf__trace_level_now, WF_TRACE_OFF) != WF_TRACE_OFF) stopped_ns = wf_clock_ns();
+  pthread_mutex_unlock(&lock);
+}
+
+void wf_trace_span(int64_t *start_ns, int64_t *end_ns) {
+  pthread_mutex_lock(&lock);
+  *start_ns = started_ns;
+  *end_ns = started_ns && !stopped_ns ? wf_clock_ns() : stopped_ns;
+  pthread_mutex_unlock(&lock);
+}
 
 wf_status wf_trace_set_limit(int64_t events) {
   WF__OP("trace_set_limit", wf__self.pending);
