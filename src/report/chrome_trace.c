@@ -4,7 +4,7 @@
 
 #include "format/atomic_file.h"
 #include "format/json_writer.h"
-#include "report/lanes.h"
+#include "report/timeline_lanes.h"
 #include "report/units.h"
 
 #define HOST_PROCESS 1

@@ -7,7 +7,7 @@
 #ifndef WF_REPORT_TIMELINE_H
 #define WF_REPORT_TIMELINE_H
 
-#include "report/lanes.h"
+#include "report/timeline_lanes.h"
 
 #define WF__SEGMENTS_MAX 16000
 #define WF__BARS 800

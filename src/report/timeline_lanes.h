@@ -1,6 +1,6 @@
 /* The lanes of a timeline: one a host thread, one a stream of an asynchronous device. */
-#ifndef WF_REPORT_LANES_H
-#define WF_REPORT_LANES_H
+#ifndef WF_REPORT_TIMELINE_LANES_H
+#define WF_REPORT_TIMELINE_LANES_H
 
 #include "report/summary.h"
 

@@ -1,5 +1,5 @@
 /* Which threads and streams a recording has. */
-#include "report/lanes.h"
+#include "report/timeline_lanes.h"
 
 #include <stdio.h>
 #include <stdlib.h>
