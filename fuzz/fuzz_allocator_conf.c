@@ -1,9 +1,7 @@
 /* The allocator's configuration: any text gives a policy that serves, or WF_VALUE. */
-#include <stdlib.h>
-#include <string.h>
-#include <weft/sys/allocator.h>
-
 #include "fuzz.h"
+
+#include <weft/sys/allocator.h>
 
 static bool get(void *context, size_t bytes, uintptr_t *address) {
   uintptr_t *next = context;
@@ -18,10 +16,7 @@ static void give(void *context, uintptr_t address, size_t bytes) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  char *conf = malloc(size + 1);
-  if (!conf) return 0;
-  memcpy(conf, data, size);
-  conf[size] = 0;
+  char *conf = fuzz_text(data, size);
   uintptr_t next = (uintptr_t)1 << 40;
   wf_allocator_driver driver = {.context = &next, .get = get, .give = give};
   wf_allocator_options options = wf_allocator_defaults();
