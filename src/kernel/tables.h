@@ -76,7 +76,6 @@ typedef struct wf__kernels {
   wf__norm_map_fn norm_map;
   wf__norm_back_sums_fn norm_back_sums;
   wf__norm_back_map_fn norm_back_map;
-
   wf__reduce_fn reduce[WF__CLASSES][WF__REDUCE_KINDS];   /* NULL: not defined for the class */
   wf__add_row_fn add_row[WF__CLASSES];
 } wf__kernels;
@@ -84,9 +83,7 @@ typedef struct wf__kernels {
 /* One line for each file of ref/ and its *.isa.c twin: wf__<group>_ref and wf__<group>_<isa> fill their part of the table.
  * R: only in ref/. */
 /* clang-format off */
-#define WF__KERNEL_GROUPS(X, R) X(convert) X(move) R(pointwise_float) R(pointwise_int) X(pool) X(norm)
-
-#define WF__KERNEL_GROUPS(X, R) X(convert) X(move) R(pointwise_float) R(pointwise_int) R(reduce)
+#define WF__KERNEL_GROUPS(X, R) X(convert) X(move) R(pointwise_float) R(pointwise_int) X(pool) X(norm) R(reduce)
 /* clang-format on */
 
 /* The table for the best instruction set that may be used. Never NULL. */
