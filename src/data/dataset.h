@@ -1,3 +1,4 @@
+/* What datasets are made of inside: operations, fields, and who owns the context. Public face: weft/data.h. */
 #ifndef WF_DATA_DATASET_H
 #define WF_DATA_DATASET_H
 

@@ -7,7 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <weft/weft.h>
+#include <weft/autograd.h>
+#include <weft/create.h>
+#include <weft/math.h>
+#include <weft/random.h>
+#include <weft/reduce.h>
+#include <weft/view.h>
 #include "base/error.h"
 #include "op/args.h"
 #include "op/call_forms.h"

@@ -26,13 +26,9 @@ RANK = {folder: len(ROWS) - i for i, row in enumerate(ROWS) for folder in row}
 
 # Public headers whose implementing folder has another name than the header.
 PUBLIC = {
-    "weft/call.h": "op",
+    **dict.fromkeys((f"weft/{name}.h" for name in "call create math random reduce view".split()), "op"),
     "weft/dtype.h": "base",
     "weft/memory.h": "device",
-    "weft/math.h": "op",
-    "weft/ops.h": "op",
-    "weft/reduce.h": "op",
-    "weft/random.h": "op",
     "weft/sys/allocator.h": "memory",
     "weft/sys/backend.h": "device",
     "weft/sys/plan.h": "base",
