@@ -28,3 +28,10 @@ wf_status wf_manual_seed(uint64_t seed) {
 }
 
 uint64_t wf_initial_seed(void) { return wf_random_get_state().seed; }
+
+void wf__random_read(uint64_t out[2]) {
+  wf_random_state now = wf_random_get_state();
+  out[0] = now.seed;
+  out[1] = now.offset;
+}
+void wf__random_write(const uint64_t in[2]) { wf_random_set_state((wf_random_state){in[0], in[1]}); }

@@ -3,6 +3,7 @@
 #include <weft/view.h>
 
 #include "copy/copy.h"
+#include "op/generator.h"
 #include "op/op.h"
 
 wf_tensor *wf__sum_to(const wf_tensor *t, wf_dims size) {
@@ -80,6 +81,8 @@ __attribute__((constructor)) static void register_ops(void) {
       .add_ = wf_add_,
       .copy_ = copy_over,
       .has_nan = has_nan,
+      .random_get = wf__random_read,
+      .random_set = wf__random_write,
   };
   wf__autograd_register(&ops);
 }
