@@ -131,11 +131,13 @@ static void *engine_main(void *argument) {
   return NULL;
 }
 
-/* Signals are for the program's own threads. */
+/* Signals are for the program's own threads, but for those that a thread brings on itself: handlers of theirs must run. */
 static int start_thread(wf__sim_engine *engine) {
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+  static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGPROF};
+  sigset_t blocked, before;
+  sigfillset(&blocked);
+  for (size_t i = 0; i < sizeof own / sizeof *own; i++) sigdelset(&blocked, own[i]);
+  pthread_sigmask(SIG_SETMASK, &blocked, &before);
   int failure = pthread_create(&engine->thread, NULL, engine_main, engine);
   pthread_sigmask(SIG_SETMASK, &before, NULL);
   return failure;
