@@ -112,17 +112,6 @@ wf_tensor *wf_grad(const wf_tensor *t) {
   return wf__give(wf_retain(t->meta->grad));
 }
 
-static const char *const scalar_names[WF_DTYPE_COUNT] = {
-#define WF_X(NAME, value, bytes, kind, brief, name, scalar, cpp, type) [value] = scalar,
-    WF_DTYPE_TABLE(WF_X)
-#undef WF_X
-};
-static const char *const cpp_names[WF_DTYPE_COUNT] = {
-#define WF_X(NAME, value, bytes, kind, brief, name, scalar, cpp, type) [value] = cpp,
-    WF_DTYPE_TABLE(WF_X)
-#undef WF_X
-};
-
 static wf_status check_new_grad(const wf_tensor *t, const wf_tensor *grad) {
   WF__CHECK(grad != t, WF_RUNTIME, "can't assign Variable as its own grad");
   WF__CHECK(grad->dtype == t->dtype, WF_RUNTIME,
@@ -130,7 +119,7 @@ static wf_status check_new_grad(const wf_tensor *t, const wf_tensor *grad) {
             "grad_dtype (defaults to the tensor's dtype). You can set the tensor's grad_dtype attribute with a specific dtype, or None "
             "to allow any dtype. Set grad_dtype with caution. Diverging the dtypes of a tensor and its gradient may break downstream "
             "systems that assume they match.",
-            cpp_names[grad->dtype], scalar_names[t->dtype]);
+            wf__cpp_type_text((wf_dtype)grad->dtype), wf__scalar_type_text((wf_dtype)t->dtype));
   wf_device have = wf__device_of(t)->id, came = wf__device_of(grad)->id;
   char a[32], b[32];
   WF__CHECK(have.type == came.type && have.index == came.index, WF_RUNTIME,

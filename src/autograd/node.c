@@ -110,11 +110,15 @@ wf__node *wf__node_retain(wf__node *node) {
   return node;
 }
 
+/* A node that kept nothing may be used again, as in PyTorch. */
 void wf__node_release_saved(wf__node *node) {
-  for (uint32_t i = 0; i < node->saves; i++) wf__saved_release(&node->saved[i]);
-  if (node->cls == &wf__copy_slices_class) wf__copy_slices_release_saved(node);
-  else if (!node->saves) return;
-  node->released = true;
+  bool kept = node->cls == &wf__copy_slices_class;
+  if (kept) wf__copy_slices_release_saved(node);
+  for (uint32_t i = 0; i < node->saves; i++) {
+    kept |= node->saved[i].storage || node->saved[i].checkpoint;
+    wf__saved_release(&node->saved[i]);
+  }
+  node->released |= kept;
 }
 
 static void destroy(wf__node *node) {

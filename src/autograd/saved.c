@@ -67,12 +67,6 @@ const char *wf__node_short_name(const wf__node *node, char buffer[WF__NODE_TEXT]
   return buffer;
 }
 
-static const char *const type_names[WF_DTYPE_COUNT] = {
-#define WF_X(NAME, value, bytes, kind, brief, name, scalar, cpp, type) [value] = type,
-    WF_DTYPE_TABLE(WF_X)
-#undef WF_X
-};
-
 static wf_status fail_released(const wf__node *node) {
   wf__fail(WF_RUNTIME,
            "Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). "
@@ -83,16 +77,17 @@ static wf_status fail_released(const wf__node *node) {
 }
 
 static wf_status fail_version(const wf__node *node, const wf__saved *s, uint32_t current) {
+  const wf_tensor shown = {.dtype = s->dtype, .storage = s->storage};
   char size[WF__DIMS_TEXT], short_name[WF__NODE_TEXT], origin[WF__NODE_TEXT + 40] = "";
   const char *saver = node ? node->cls->name : "checkpoint";
   const wf__node *fn = s->is_output ? node : s->meta ? s->meta->grad_fn : NULL;
   if (fn)
     snprintf(origin, sizeof origin, ", which is output %u of %s,", s->is_output ? s->output : s->meta->output,
-             s->is_view ? "AsStrided" : wf__node_short_name(fn, short_name));
+             s->is_view && !s->is_output ? "AsStrided" : wf__node_short_name(fn, short_name));
   wf__fail(WF_RUNTIME,
            "one of the variables needed for gradient computation has been modified by an inplace operation: [%s %s]%s is at version %u; "
            "expected version %u instead. Hint: %s",
-           type_names[s->dtype], wf__dims_text(wf__layout_sizes(&s->layout), size), origin, current, s->expected,
+           wf__type_text(&shown), wf__dims_text(wf__layout_sizes(&s->layout), size), origin, current, s->expected,
            wf__self.anomaly ? "the backtrace further above shows the operation that failed to compute its gradient. The variable in "
                               "question was changed in there or anywhere later. Good luck!"
                             : "enable anomaly detection to find the operation that failed to compute its gradient, with "

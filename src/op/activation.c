@@ -160,12 +160,16 @@ wf_tensor *wf_softplus(const wf_tensor *self, double beta, double threshold) {
 ACTIVATION(hardtanh, HARDTANH, HARDTANH_BACKWARD, NO_BOOL, "Bool inputs not supported for hardtanh", "HardtanhBackward0", 0, KEEP_X,
            choose_or_zero(wf_logical_and(wf_gt_scalar(x, number[0]), wf_lt_scalar(x, number[1])), g))
 
-/* The bounds in self's dtype: integers cut their fractions off. */
+/* The bounds in self's dtype: integers cut their fractions off, unsigned ones may have negative bounds. */
+static wf_scalar bound(wf_scalar s, wf_dtype dtype) {
+  return wf_dtype_is_float(dtype) ? wf__number_as(s, dtype) : wf_int(wf__scalar_int(s));
+}
+
 static wf_status hardtanh_numbers(const wf_tensor *self, wf_scalar min_val, wf_scalar max_val, wf_scalar number[4]) {
   WF__TRY(wf__require_tensors("hardtanh", &self, 1));
   WF__CHECK(wf__scalar_double(min_val) <= wf__scalar_double(max_val), WF_VALUE, "min_val cannot be greater than max_val");
-  number[0] = wf__number_as(min_val, (wf_dtype)self->dtype);
-  number[1] = wf__number_as(max_val, (wf_dtype)self->dtype);
+  number[0] = bound(min_val, (wf_dtype)self->dtype);
+  number[1] = bound(max_val, (wf_dtype)self->dtype);
   return WF_OK;
 }
 

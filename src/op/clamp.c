@@ -4,9 +4,9 @@
 
 /* ---- numbers as bounds ------------------------------------------------------------------------------------------------------ */
 
-/* 1 where x lies within the bounds, themselves included. */
+/* Where x lies within the bounds, themselves excluded: the result doesn't follow x there on one side. */
 static wf_tensor *within(const wf_tensor *x, wf_scalar min, wf_scalar max) {
-  wf_tensor *above = min.kind ? wf_ge_scalar(x, min) : NULL, *below = max.kind ? wf_le_scalar(x, max) : NULL;
+  wf_tensor *above = min.kind ? wf_gt_scalar(x, min) : NULL, *below = max.kind ? wf_lt_scalar(x, max) : NULL;
   return above && below ? wf_logical_and(above, below) : above ? above : below;
 }
 
@@ -27,25 +27,22 @@ static const wf__pw_def clamp_def = {.op = WF__PW_CLAMP,
 
 /* ---- tensors as bounds ------------------------------------------------------------------------------------------------------- */
 
-static wf_tensor *where_else_zero(wf_tensor *condition, wf_tensor *g) {
-  return wf__op_where(condition, wf__tensor_arg(g), wf__number_arg(wf_int(0)));
+/* The share of a gradient that goes to a and not to b, of which the greater (or lesser) one is the result: half where they are equal. */
+static wf_tensor *share(wf_tensor *wins, wf_tensor *equal, wf_tensor *g) {
+  wf_tensor *half = wf__op_where(equal, wf__tensor_arg(wf_mul_scalar(g, wf_float(0.5))), wf__number_arg(wf_int(0)));
+  return wf__op_where(wins, wf__tensor_arg(g), wf__tensor_arg(half));
 }
 
+/* clamp is minimum(maximum(x, min), max), and so is its derivative. */
 static wf_status clamp_tensor_apply(wf__node *node, wf_tensor *const *grad, wf_tensor **out) {
   wf_tensor *x = wf__saved_get(node, 0), *min = wf__saved_get(node, 1), *max = wf__saved_get(node, 2), *g = grad[0];
   if (wf__self.pending) return wf__self.pending;
-  if (wf__node_wants(node, 0)) {
-    wf_tensor *above = min ? wf_ge(x, min) : NULL, *below = max ? wf_le(x, max) : NULL;
-    out[0] = where_else_zero(above && below ? wf_logical_and(above, below) : above ? above : below, g);
-  }
-  if (wf__node_wants(node, 1)) {
-    wf_tensor *low = wf_lt(x, min);
-    out[1] = where_else_zero(max ? wf_logical_and(low, wf_lt(min, max)) : low, g);
-  }
-  if (wf__node_wants(node, 2)) {
-    wf_tensor *high = wf_gt(x, max);
-    out[2] = where_else_zero(min ? wf_logical_or(high, wf_lt(max, min)) : high, g);
-  }
+  wf_tensor *raised = min && max ? wf_maximum(x, min) : x;
+  if (max && wf__node_wants(node, 2)) out[2] = share(wf_gt(raised, max), wf_eq(raised, max), g);
+  if (max && raised) g = share(wf_lt(raised, max), wf_eq(raised, max), g);
+  if (min && g && wf__node_wants(node, 1)) out[1] = share(wf_lt(x, min), wf_eq(x, min), g);
+  if (min && g) g = share(wf_gt(x, min), wf_eq(x, min), g);
+  if (wf__node_wants(node, 0)) out[0] = g;
   return wf__self.pending;
 }
 static const wf__node_class clamp_tensor_class = {"ClampBackward0", clamp_tensor_apply, NULL};

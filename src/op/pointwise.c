@@ -95,12 +95,7 @@ static wf_status build(job *j, wf_tensor *out) {
   j->plan.op = j->def->op;
   j->plan.compute = (uint8_t)j->compute;
   memcpy(j->plan.scalar, j->number, sizeof j->number);
-  wf_status status = check_dtype(j->def, j->compute);
-  if (status && j->it.made) {
-    wf__tensor_release(j->it.tensor[0]);
-    j->it.tensor[0] = NULL;
-  }
-  return status;
+  return WF_OK;
 }
 
 static void count_bytes(job *j) {
@@ -155,7 +150,7 @@ wf_tensor *wf__pw(const wf__pw_def *def, const wf__operand_arg *in, const wf_sca
   WF__TRY_OR(start(&j, def, in, number), NULL);
   WF__TRY_OR(build(&j, NULL), NULL);
   wf_tensor *out = j.it.tensor[0];
-  bool recording = records(&j);
+  bool recording = !check_dtype(def, j.compute) && records(&j);
   if (recording) node = record(&j, NULL);
   if (!wf__self.pending && !launch(&j) && node && !wf__set_history(out, node, 0) && wanted(node, def->keep_result))
     wf__save_output(node, def->inputs, out, 0);
@@ -178,6 +173,7 @@ wf_status wf__pw_inplace(const wf__pw_def *def, const wf__operand_arg *in, const
   WF__TRY(wf__inplace_check(self, j.in, def->inputs));
   WF__TRY(build(&j, self));
   WF__TRY(check_cast(def, j.result, (wf_dtype)self->dtype));
+  WF__TRY(check_dtype(def, j.compute));
   if (recording) {
     wf_scope scope = wf_scope_begin();
     if (will_keep_self(&j)) copy = wf__ops.clone(self);

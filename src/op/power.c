@@ -53,11 +53,11 @@ static const wf__node_class to_tensor_class = {"PowBackward2", to_tensor_apply, 
 
 /* ---- definitions -------------------------------------------------------------------------------------------------------------- */
 
-/* The exponent takes part in promotion as a second operand though the kernel has it as a parameter. */
+/* The exponent takes part in promotion as a second operand though the kernel has it as a parameter. bool to a bool number is allowed: it is
+ * a copy, or ones. */
 static const wf__pw_def number_def = {.op = WF__PW_POW_SCALAR_EXP,
                                       .inputs = 1,
                                       .rule = WF__PW_COMMON,
-                                      .allow = WF__PW_NO_BOOL,
                                       .kernel = "pow",
                                       .derivative = &number_class,
                                       .keep = {WF__FOR_0},
