@@ -112,8 +112,8 @@ wf__node *wf__node_retain(wf__node *node) {
 
 /* A node that kept nothing may be used again, as in PyTorch. */
 void wf__node_release_saved(wf__node *node) {
-  bool kept = node->cls == &wf__copy_slices_class;
-  if (kept) wf__copy_slices_release_saved(node);
+  bool slices = node->cls == &wf__copy_slices_class, kept = slices || node->keeps_number;
+  if (slices) wf__copy_slices_release_saved(node);
   for (uint32_t i = 0; i < node->saves; i++) {
     kept |= node->saved[i].storage || node->saved[i].checkpoint;
     wf__saved_release(&node->saved[i]);

@@ -54,6 +54,7 @@ struct wf__node {
   uint32_t edges, saves;
   uint16_t size_class;         /* node.c: which free list the block returns to */
   bool released;               /* saved tensors are gone */
+  bool keeps_number;           /* a number stands where PyTorch saves a tensor: counts as saved when the graph is used twice */
   uint64_t sequence;           /* later operators have higher numbers; leaves have the maximum */
   const void *site;            /* the user's line, while tracing or in anomaly mode */
   struct wf__hooks *hooks;

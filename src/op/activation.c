@@ -162,7 +162,9 @@ ACTIVATION(hardtanh, HARDTANH, HARDTANH_BACKWARD, NO_BOOL, "Bool inputs not supp
 
 /* The bounds in self's dtype: integers cut their fractions off, unsigned ones may have negative bounds. */
 static wf_scalar bound(wf_scalar s, wf_dtype dtype) {
-  return wf_dtype_is_float(dtype) ? wf__number_as(s, dtype) : wf_int(wf__scalar_int(s));
+  if (wf_dtype_is_float(dtype)) return wf__number_as(s, dtype);
+  int64_t whole = wf__scalar_int(s);
+  return wf_int(dtype == WF_U8 && whole < 0 ? 0 : whole);
 }
 
 static wf_status hardtanh_numbers(const wf_tensor *self, wf_scalar min_val, wf_scalar max_val, wf_scalar number[4]) {

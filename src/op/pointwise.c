@@ -127,7 +127,10 @@ static wf__node *record(job *j, const wf_tensor *self_copy) {
   if (!node) return NULL;
   memcpy(node->payload, j->number, sizeof j->number);
   for (int i = 0; i < def->inputs; i++)
-    if (wanted(node, def->keep[i])) wf__save(node, i, i == 0 && self_copy ? self_copy : j->in[i]);
+    if (wanted(node, def->keep[i])) {
+      wf__save(node, i, i == 0 && self_copy ? self_copy : j->in[i]);
+      node->keeps_number |= !j->in[i];
+    }
   return node;
 }
 

@@ -53,8 +53,7 @@ static const wf__node_class to_tensor_class = {"PowBackward2", to_tensor_apply, 
 
 /* ---- definitions -------------------------------------------------------------------------------------------------------------- */
 
-/* The exponent takes part in promotion as a second operand though the kernel has it as a parameter. bool to a bool number is allowed: it is
- * a copy, or ones. */
+/* The exponent takes part in promotion as a second operand though the kernel has it as a parameter. */
 static const wf__pw_def number_def = {.op = WF__PW_POW_SCALAR_EXP,
                                       .inputs = 1,
                                       .rule = WF__PW_COMMON,
@@ -79,6 +78,9 @@ static const wf__pw_def tensor_def = {.op = WF__PW_POW,
                                       .derivative = &tensor_class,
                                       .keep = {WF__FOR_ALL, WF__FOR_ALL},
                                       .keep_result = WF__FOR_1};
+
+/* bool to a bool number is allowed, though bool has no powers: a copy, or ones. */
+static const wf__pw_def truth_def = {.op = WF__PW_BITWISE_OR, .inputs = 2, .rule = WF__PW_COMMON};
 
 static wf_status check_integer_power(wf__operand_arg self, wf_scalar exponent) {
   wf__promotion p = {0};
@@ -105,6 +107,10 @@ static call pow_call(const wf_tensor *self, wf__operand_arg exponent) {
   c.number[0] = exponent.scalar;
   if (!exponent.tensor && check_integer_power(c.in[0], exponent.scalar)) return c;
   c.def = exponent.tensor ? &tensor_def : &number_def;
+  if (self->dtype == WF_BOOL && !exponent.tensor && exponent.scalar.kind == WF_SCALAR_BOOL) {
+    c.def = &truth_def;
+    c.in[1] = wf__number_arg(wf_bool(!exponent.scalar.as.i));
+  }
   return c;
 }
 
