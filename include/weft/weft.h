@@ -9,7 +9,9 @@
 #include <weft/data.h>
 #include <weft/device.h>
 #include <weft/dtype.h>
+#include <weft/functional.h>
 #include <weft/io.h>
+#include <weft/linalg.h>
 #include <weft/math.h>
 #include <weft/memory.h>
 #include <weft/optim.h>

@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "op/args.h"
 #include "op/call_forms.h"
+#include "op/network.h"
 #include "op/op.h"
 #include "trace/trace.h"
 

@@ -96,6 +96,37 @@ static void products_of_every_dtype_and_layout_equal_the_sum(void **state) {
     }
 }
 
+/* Large enough for gemv and for more than one thread: vectors with gaps, matrices in both orders, from both sides. */
+static void large_products_with_vectors_equal_the_sum(void **state) {
+  enum { M = 600, K = 700 };
+  double *matrix = malloc(M * K * 8), *x = malloc(3 * K * 8), *y = malloc(2 * M * 8);
+  for (int i = 0; i < M * K; i++) matrix[i] = next(17) - 8;
+  for (int i = 0; i < 3 * K; i++) x[i] = next(17) - 8;
+  for (int form = 0; form < 4; form++) { /* bit 0: the matrix is stored by columns; bit 1: it stands at the right, transposed */
+    for (int i = 0; i < 2 * M; i++) y[i] = 1;
+    int64_t row = form & 1 ? 8 : K * 8, column = form & 1 ? M * 8 : 8;
+    wf_plan p = {.family = WF_FAMILY_MATMUL, .operands = 3, .outputs = 1, .ndim = 2, .size = {form & 2 ? 1 : M, form & 2 ? M : 1}};
+    p.param.matmul.k = K;
+    p.scalar[0] = wf_float(2);
+    p.scalar[1] = wf_float(3);
+    wf_operand m = {.data = matrix, .dtype = WF_F64, .stride = {form & 2 ? column : row, form & 2 ? row : column}};
+    wf_operand v = {.data = x, .dtype = WF_F64, .stride = {24, 24}};
+    p.operand[0] = (wf_operand){.data = y, .dtype = WF_F64, .stride = {16, 16}};
+    p.operand[1] = form & 2 ? v : m;
+    p.operand[2] = form & 2 ? m : v;
+    assert_ok(wf__exec(&p));
+    for (int i = 0; i < M; i++) {
+      double sum = 0;
+      for (int k = 0; k < K; k++) sum += matrix[(i * row + k * column) / 8] * x[3 * k];
+      assert_float_equal(y[2 * i], 2 * sum + 3, 0);
+      assert_float_equal(y[2 * i + 1], 1, 0);
+    }
+  }
+  free(matrix);
+  free(x);
+  free(y);
+}
+
 static void an_empty_sum_gives_the_addend_alone(void **state) {
   const int layout[4] = {0, 0, 0, 1};
   check(WF_F32, 2, 3, 4, 0, layout, 1, 2, true);
@@ -138,6 +169,7 @@ static void the_openmp_build_of_openblas_runs_with_kernels_that_fit_the_cpu(void
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(products_of_every_dtype_and_layout_equal_the_sum),
+    cmocka_unit_test(large_products_with_vectors_equal_the_sum),
     cmocka_unit_test(an_empty_sum_gives_the_addend_alone),
     cmocka_unit_test(beta_zero_reads_neither_the_result_nor_the_addend),
     cmocka_unit_test(bool_has_no_product),

@@ -26,7 +26,7 @@ RANK = {folder: len(ROWS) - i for i, row in enumerate(ROWS) for folder in row}
 
 # Public headers whose implementing folder has another name than the header.
 PUBLIC = {
-    **dict.fromkeys((f"weft/{name}.h" for name in "call create math random reduce view".split()), "op"),
+    **dict.fromkeys((f"weft/{name}.h" for name in "call create functional linalg math random reduce view".split()), "op"),
     "weft/dtype.h": "base",
     "weft/memory.h": "device",
     "weft/sys/allocator.h": "memory",
