@@ -9,8 +9,8 @@ static const wf__family_row families[] = {
     [WF_FAMILY_COPY] = {.name = "copy", .run = wf__exec_copy},
     [WF_FAMILY_POINTWISE] = {.name = "pointwise", .run = wf__exec_pointwise},
     [WF_FAMILY_REDUCE] = {.name = "reduce", .run = wf__exec_reduce},
-    [WF_FAMILY_RANDOM] = {.name = "random"},
-    [WF_FAMILY_RANGE] = {.name = "range"},
+    [WF_FAMILY_RANDOM] = {.name = "random", .run = wf__exec_random},
+    [WF_FAMILY_RANGE] = {.name = "range", .run = wf__exec_range},
     [WF_FAMILY_MATMUL] = {.name = "matmul", .run = wf__exec_matmul},
     [WF_FAMILY_CONV] = {.name = "conv", .run = wf__exec_conv, .workspace = wf__exec_conv_workspace},
     [WF_FAMILY_POOL] = {.name = "pool", .run = wf__exec_pool},
@@ -19,7 +19,7 @@ static const wf__family_row families[] = {
     [WF_FAMILY_LOSS] = {.name = "loss", .run = wf__exec_loss},
     [WF_FAMILY_INDEX] = {.name = "index", .run = wf__exec_index},
     [WF_FAMILY_SCAN] = {.name = "scan"},
-    [WF_FAMILY_OPTIM] = {.name = "optim"},
+    [WF_FAMILY_OPTIM] = {.name = "optim", .run = wf__exec_optim},
 };
 
 const wf__family_row *wf__family_of(const wf_plan *plan) {

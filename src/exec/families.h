@@ -23,6 +23,9 @@ const char *wf__scalar_type_name(wf_dtype dtype);
 /* The runners, by family. */
 wf_status wf__exec_copy(const wf_plan *plan);
 wf_status wf__exec_pointwise(const wf_plan *plan);
+wf_status wf__exec_optim(const wf_plan *plan);
+wf_status wf__exec_random(const wf_plan *plan);
+wf_status wf__exec_range(const wf_plan *plan);
 wf_status wf__exec_reduce(const wf_plan *plan);
 wf_status wf__exec_matmul(const wf_plan *plan);
 wf_status wf__exec_conv(const wf_plan *plan);

@@ -72,8 +72,8 @@ typedef enum wf__reduce_op {
  * LINSPACE [n]: scalar[0] start, scalar[1] end. EYE [n, m]. */
 typedef enum wf__range_op { WF__RANGE_ARANGE, WF__RANGE_LINSPACE, WF__RANGE_EYE } wf__range_op;
 /* Element i (row-major over the plan's sizes, which fronts leave unpermuted) is a function of (seed, offset, i) alone. n elements use
- * wf__random_counters(n) counters from `offset` on. UNIFORM scalar[0] low, scalar[1] high: [low, high). NORMAL scalar[0] mean, scalar[1]
- * deviation. BERNOULLI scalar[0] probability, or operand 1 when present. INT scalar[0] low, scalar[1] high: [low, high).
+ * wf__random_counters(n) counters from `offset` on: elements 2 i and 2 i + 1 have two of the four words of counter i each. UNIFORM
+ * scalar[0] low, scalar[1] high: [low, high). NORMAL scalar[0] mean, scalar[1] deviation. BERNOULLI scalar[0] probability, or operand 1 when present. INT scalar[0] low, scalar[1] high: [low, high).
  * BERNOULLI refuses a probability outside of 0 to 1 in operand 1: WF_RUNTIME "Expected p_in >= 0 && p_in <= 1 to be true, but got false.
  * (Could this error message be improved?  If so, please report an enhancement request to PyTorch.)", two spaces before the bracket.
  * PERMUTATION [n]: 0 to n - 1 in random order; n counters, one for each place. Fronts give halves and floats no more than they count exactly. */

@@ -60,6 +60,34 @@ typedef void (*wf__reduce_fn)(wf__reduce_state *state, const void *x, int64_t n,
 /* total[i] += x[i]: totals are double for floats, int64_t for i64. */
 typedef void (*wf__add_row_fn)(void *total, const void *x, int64_t n);
 
+/* Numbers that depend on their index alone. */
+typedef struct wf__range_args {
+  wf_dtype dtype;
+  double start, end, step;
+  int64_t first_integer, step_integer; /* start and step of an integer dtype */
+  int64_t count, columns;              /* elements in all; of a row of eye */
+  bool has_gaps;                       /* the elements aren't consecutive in memory */
+} wf__range_args;
+/* Writes elements [first, first + n) to consecutive places. */
+typedef void (*wf__range_kernel_fn)(const wf__range_args *args, void *block, int64_t first, int64_t n);
+typedef struct wf__random_args {
+  wf_dtype dtype;
+  uint64_t seed, offset;
+  double low, high;                    /* NORMAL: mean and deviation; BERNOULLI: low is the probability */
+  int64_t first_integer;               /* INT: lowest number, */
+  uint64_t span;                       /* and how many there are, 0 for 2^64 */
+} wf__random_args;
+/* The same with the probabilities of BERNOULLI for these elements, NULL when all are equal. */
+typedef void (*wf__random_kernel_fn)(const wf__random_args *args, const double *probability, void *block, int64_t first, int64_t n);
+
+/* Hyperparameters of one step; step_size is lr over the first bias correction. */
+typedef struct wf__optim_args {
+  double lr, beta1, beta2, eps, weight_decay, momentum, dampening, step_size, root_of_correction2;
+  bool nesterov, maximize, first;
+} wf__optim_args;
+/* n consecutive elements of the class's type; state[0 … 2] are operands 1 to 3 of the plan, NULL when absent. */
+typedef void (*wf__optim_fn)(const wf__optim_args *args, void *param, void *const *state, const void *gradient, int64_t n);
+
 typedef struct wf__kernels {
   wf__convert_fn convert[WF_DTYPE_COUNT][WF_DTYPE_COUNT]; /* [from][to]; equal dtypes: a plain move */
   wf__gather_fn gather[WF__ELEMENT_SIZES];
@@ -78,12 +106,15 @@ typedef struct wf__kernels {
   wf__norm_back_map_fn norm_back_map;
   wf__reduce_fn reduce[WF__CLASSES][WF__REDUCE_KINDS];   /* NULL: not defined for the class */
   wf__add_row_fn add_row[WF__CLASSES];
+  wf__range_kernel_fn range[WF__RANGE_EYE + 1];
+  wf__random_kernel_fn random[WF__RANDOM_INT + 1];
+  wf__optim_fn optim[WF__CLASSES][WF__OPTIM_ADAMW + 1]; /* NULL for i64 */
 } wf__kernels;
 
 /* One line for each file of ref/ and its *.isa.c twin: wf__<group>_ref and wf__<group>_<isa> fill their part of the table.
  * R: only in ref/. */
 /* clang-format off */
-#define WF__KERNEL_GROUPS(X, R) X(convert) X(move) R(pointwise_float) R(pointwise_int) X(pool) X(norm) R(reduce)
+#define WF__KERNEL_GROUPS(X, R) X(convert) X(move) R(pointwise_float) R(pointwise_int) X(pool) X(norm) R(reduce) R(range) R(random) X(optim)
 /* clang-format on */
 
 /* The table for the best instruction set that may be used. Never NULL. */
