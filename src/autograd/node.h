@@ -131,6 +131,7 @@ typedef struct wf__autograd_ops {
   wf_tensor *(*to)(const wf_tensor *t, wf_dtype dtype, wf__device *device);
   wf_tensor *(*as_strided)(const wf_tensor *t, wf_dims size, wf_dims stride, int64_t offset);
   wf_status (*add_)(wf_tensor *self, const wf_tensor *other);
+  wf_status (*div_)(wf_tensor *self, const wf_tensor *other);
   wf_status (*copy_)(wf_tensor *self, const wf_tensor *source);
   bool (*has_nan)(const wf_tensor *t);
   void (*random_get)(uint64_t state[2]);                           /* default generator; NULL slots: no generator yet */

@@ -91,10 +91,26 @@ static int64_t extent(const wf__layout *l) {
   return l->numel ? last + 1 : 0;
 }
 
+/* Whether two elements of the layout can lie on each other: no, when each dim steps over all that the dims of smaller strides reach. */
+static bool may_overlap(const wf__layout *l) {
+  uint32_t left = 0;
+  for (int i = 0; i < l->ndim; i++)
+    if (l->size[i] > 1) left |= 1u << i;
+  for (int64_t reach = 0; left && l->numel;) {
+    int next = -1;
+    for (int i = 0; i < l->ndim; i++)
+      if (left >> i & 1 && (next < 0 || l->stride[i] < l->stride[next])) next = i;
+    if (l->stride[next] <= reach) return true;
+    reach += (l->size[next] - 1) * l->stride[next];
+    left &= ~(1u << next);
+  }
+  return false;
+}
+
 /* Adds grad, shown by `l`, to the flat buffer. Where the view hits an element twice it is taken apart along the dim of the smallest
  * stride until it doesn't: a dim of stride 0 alone is summed by the broadcast rules first. */
 static wf_status add_view(wf_tensor *flat, const wf_tensor *grad, const wf__layout *l, int64_t offset) {
-  if (wf__overlap_within(l) == WF__OVERLAP_NO) {
+  if (!may_overlap(l)) {
     wf_tensor *part = wf__ops.as_strided(flat, wf__layout_sizes(l), wf__layout_strides(l), offset);
     return part ? wf__ops.add_(part, grad) : wf__self.pending;
   }
@@ -126,6 +142,17 @@ static wf_tensor *sum_broadcast(wf_tensor *grad, wf__layout *l) {
   return summed ? wf__ops.sum_to(grad, wf__layout_sizes(l)) : grad;
 }
 
+/* The base itself shows elements more than once: each showing gets its share, so that they add up to the element's gradient. */
+static wf_status share_out(wf_tensor *flat, const strided *p, int64_t offset) {
+  wf__layout base = p->base;
+  wf_tensor *count = wf__ops.zeros(p->device, (wf_dtype)p->dtype, wf_sizes(flat));
+  wf_tensor *zeros = count ? wf__ops.zeros(p->device, (wf_dtype)p->dtype, wf__layout_sizes(&base)) : NULL;
+  wf_tensor *ones = zeros ? wf__ops.ones_like(zeros) : NULL, *sums = ones ? sum_broadcast(ones, &base) : NULL;
+  if (!sums) return wf__self.pending;
+  WF__TRY(add_view(count, sums, &base, offset));
+  return wf__ops.div_(flat, count); /* 0 / 0 where the base doesn't reach: never seen */
+}
+
 static wf_status as_strided_apply(wf__node *node, wf_tensor *const *grad, wf_tensor **out) {
   const strided *p = node->payload;
   if (!wf__node_wants(node, 0)) return WF_OK;
@@ -138,7 +165,7 @@ static wf_status as_strided_apply(wf__node *node, wf_tensor *const *grad, wf_ten
   if (view.numel) {
     wf_tensor *g = sum_broadcast(grad[0], &view);
     if (!g) return wf__self.pending;
-    if (wf__overlap_within(&view) == WF__OVERLAP_NO) { /* the usual case: a copy instead of a sum */
+    if (!may_overlap(&view)) { /* the usual case: a copy instead of a sum */
       wf_tensor *part = wf__ops.as_strided(flat, wf__layout_sizes(&view), wf__layout_strides(&view), view.offset - start);
       if (!part) return wf__self.pending;
       WF__TRY(wf__ops.copy_(part, g));
@@ -146,6 +173,7 @@ static wf_status as_strided_apply(wf__node *node, wf_tensor *const *grad, wf_ten
       WF__TRY(add_view(flat, g, &view, view.offset - start));
     }
   }
+  if (may_overlap(&p->base)) WF__TRY(share_out(flat, p, p->base.offset - start));
   out[0] = wf__ops.as_strided(flat, wf__layout_sizes(&p->base), wf__layout_strides(&p->base), p->base.offset - start);
   return wf__self.pending;
 }

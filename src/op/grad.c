@@ -79,6 +79,7 @@ __attribute__((constructor)) static void register_ops(void) {
       .to = moved,
       .as_strided = wf_as_strided,
       .add_ = wf_add_,
+      .div_ = wf_div_,
       .copy_ = copy_over,
       .has_nan = has_nan,
       .random_get = wf__random_read,

@@ -85,6 +85,8 @@ static wf_tensor *f_unfold_number(const wf_tensor *x) { return wf_unfold(x, 0, 1
 static wf_tensor *f_strided(const wf_tensor *x) { return wf_as_strided(x, WF_SHAPE(3, 2), WF_SHAPE(5, 2), 1); }
 static wf_tensor *f_strided_overlap(const wf_tensor *x) { return wf_as_strided(x, WF_SHAPE(4, 3), WF_SHAPE(2, 1), 3); }
 static wf_tensor *f_strided_repeat(const wf_tensor *x) { return wf_as_strided(x, WF_SHAPE(3, 2, 2), WF_SHAPE(1, 0, 1), 0); }
+static wf_tensor *f_strided_of_repeat(const wf_tensor *x) { return wf_as_strided(wf_expand(x, WF_SHAPE(3, 4)), WF_SHAPE(2, 2), WF_SHAPE(1, 2), 0); }
+static wf_tensor *f_strided_of_windows(const wf_tensor *x) { return wf_as_strided(wf_unfold(x, 0, 3, 1), WF_SHAPE(6), WF_SHAPE(1), 0); }
 static wf_tensor *f_chain(const wf_tensor *x) { return wf_select(wf_transpose(wf_slice(x, 2, 0, 4, 2), 0, 1), 0, 2); }
 
 static void derivatives_of_views_of_all_elements(void **state) {
@@ -122,6 +124,8 @@ static void derivatives_where_elements_show_more_than_once(void **state) {
   check(WF_SHAPE(4, 4), f_strided);
   check(WF_SHAPE(4, 4), f_strided_overlap);
   check(WF_SHAPE(4, 4), f_strided_repeat);
+  check(WF_SHAPE(4), f_strided_of_repeat);
+  check(WF_SHAPE(6), f_strided_of_windows);
 }
 
 typedef wf_tensors (*list_fn)(const wf_tensor *x);
