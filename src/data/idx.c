@@ -24,6 +24,8 @@ typedef struct images {
   size_t image_bytes;
 } images;
 
+#define FIRST_PIECE ((size_t)16 << 20)
+
 static uint32_t big_endian(const uint8_t *b) { return (uint32_t)b[0] << 24 | (uint32_t)b[1] << 16 | (uint32_t)b[2] << 8 | b[3]; }
 
 static wf_status read_header(idx_file *f, int dims) {
@@ -40,11 +42,28 @@ static wf_status read_header(idx_file *f, int dims) {
   return WF_OK;
 }
 
+/* Fills `data` up to n bytes in pieces that double: a header may claim any size, and only what is there takes memory. */
+static wf_status read_pieces(idx_file *f, uint8_t **data, size_t n) {
+  size_t room = n < FIRST_PIECE ? n : FIRST_PIECE, have = 0;
+  *data = wf__malloc(room);
+  while (*data) {
+    int64_t got = wf__input_read(f->stream, *data + have, room - have);
+    if (got < 0) return wf__self.pending;
+    have += (size_t)got;
+    WF__CHECK(have == room, WF_IO, "%s: ends after %zu of %zu bytes of the data", f->path, have, n);
+    if (have == n) return WF_OK;
+    room = room < n / 2 ? 2 * room : n;
+    uint8_t *larger = wf__realloc(*data, room);
+    if (!larger) return wf__self.pending;
+    *data = larger;
+  }
+  return wf__self.pending;
+}
+
 /* The data behind the header, and nothing behind the data. A fresh array; NULL on error. */
 static uint8_t *read_data(idx_file *f, size_t n) {
-  uint8_t *data = wf__malloc(n), surplus;
-  if (!data) return NULL;
-  wf_status status = wf__input_exactly(f->stream, data, n, "the data");
+  uint8_t *data, surplus;
+  wf_status status = read_pieces(f, &data, n);
   if (!status && wf__input_read(f->stream, &surplus, 1))
     status = wf__fail(WF_VALUE, "%s: there is more data than its header says (%zu bytes)", f->path, n);
   if (!status) return data;

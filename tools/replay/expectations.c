@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "halves.h"
 #include "replay.h"
 
 typedef struct tolerance {
@@ -21,17 +22,8 @@ static wf_scalar element(const void *data, size_t i, wf_dtype dtype) {
   switch (dtype) {
     case WF_F64: return wf_float(((const double *)data)[i]);
     case WF_F32: return wf_float(((const float *)data)[i]);
-    case WF_F16: {
-      _Float16 h;
-      memcpy(&h, (const uint16_t *)data + i, 2);
-      return wf_float((double)h);
-    }
-    case WF_BF16: {
-      uint32_t bits = (uint32_t)((const uint16_t *)data)[i] << 16;
-      float f;
-      memcpy(&f, &bits, 4);
-      return wf_float(f);
-    }
+    case WF_F16: return wf_float(half_value(((const uint16_t *)data)[i]));
+    case WF_BF16: return wf_float(bfloat_value(((const uint16_t *)data)[i]));
     case WF_I64: return wf_int(((const int64_t *)data)[i]);
     case WF_I32: return wf_int(((const int32_t *)data)[i]);
     case WF_I16: return wf_int(((const int16_t *)data)[i]);

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "halves.h"
 #include "replay.h"
 
 #define MAX_GRADS 32
@@ -57,29 +58,14 @@ static void bind_output(registers *set, const json_t *step, size_t i, wf_tensor 
 
 /* ---- tensor(data): converted here, so that the library's own conversions aren't needed to state what it must give -------------- */
 
-static uint16_t half_bits(double value) {
-  _Float16 h = (_Float16)(float)value;
-  uint16_t bits;
-  memcpy(&bits, &h, 2);
-  return bits;
-}
-
-static uint16_t bfloat_bits(double value) {
-  float f = (float)value;
-  uint32_t bits;
-  memcpy(&bits, &f, 4);
-  if (f != f) return 0x7fc0;
-  return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-}
-
 void store_element(void *to, size_t i, wf_dtype dtype, wf_scalar s) {
   double f = s.kind == WF_SCALAR_FLOAT ? s.as.f : (double)s.as.i;
   int64_t n = s.kind == WF_SCALAR_FLOAT ? (int64_t)s.as.f : s.as.i;
   switch (dtype) {
     case WF_F64: ((double *)to)[i] = f; break;
     case WF_F32: ((float *)to)[i] = (float)f; break;
-    case WF_F16: ((uint16_t *)to)[i] = half_bits(f); break;
-    case WF_BF16: ((uint16_t *)to)[i] = bfloat_bits(f); break;
+    case WF_F16: ((uint16_t *)to)[i] = half_of(f); break;
+    case WF_BF16: ((uint16_t *)to)[i] = bfloat_of(f); break;
     case WF_I64: ((int64_t *)to)[i] = n; break;
     case WF_I32: ((int32_t *)to)[i] = (int32_t)n; break;
     case WF_I16: ((int16_t *)to)[i] = (int16_t)n; break;
