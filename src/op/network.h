@@ -4,6 +4,7 @@
 #define WF_OP_NETWORK_H
 
 #include <weft/functional.h>
+#include <weft/linalg.h>
 #include "autograd/node.h"
 #include "kernel/kernel.h"
 #include "kernel/neural.h"
