@@ -5,6 +5,7 @@
 #include <weft/autograd.h>
 #include <weft/base.h>
 #include <weft/call.h>
+#include <weft/copy.h>
 #include <weft/create.h>
 #include <weft/data.h>
 #include <weft/device.h>

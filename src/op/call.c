@@ -8,7 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <weft/autograd.h>
+#include <weft/copy.h>
 #include <weft/create.h>
+#include <weft/functional.h>
+#include <weft/linalg.h>
 #include <weft/math.h>
 #include <weft/random.h>
 #include <weft/reduce.h>

@@ -34,5 +34,7 @@ wf_status wf__call_squeeze_(wf_tensor *self, wf__ints dim);
 wf_tensors wf__call_split(const wf_tensor *self, wf__ints sizes, int64_t dim);
 wf_tensors wf__call_tensor_split(const wf_tensor *self, wf__ints indices, int64_t dim);
 wf_status wf__call_resize_(wf_tensor *self, wf_dims size, wf_memory_format format);
+wf_tensor *wf__call_to(const wf_tensor *self, wf_dtype dtype, bool copy, wf_memory_format format);
+wf_status wf__call_fill_(wf_tensor *self, wf__operand_arg value);
 
 #endif
