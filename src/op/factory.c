@@ -53,7 +53,8 @@ wf_tensor *wf__filled(wf_tensor *t, wf_scalar value) {
 
 wf_status wf__launch_on(wf_tensor *t, wf_plan *plan) {
   if (!t->layout.numel) return WF_OK;
-  plan->operands = plan->outputs = 1;
+  plan->outputs = 1;
+  if (!plan->operands) plan->operands = 1;
   plan->ndim = (uint8_t)t->layout.ndim;
   plan->compute = t->dtype;
   for (int d = 0; d < t->layout.ndim; d++) plan->size[d] = t->layout.size[d];

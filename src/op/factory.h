@@ -15,7 +15,8 @@ wf_tensor *wf__factory_laid_out(const wf__layout *layout, const wf_tensor_option
 wf_tensor *wf__factory_give(wf_tensor *t, const wf_tensor_options *options);
 /* Fills t with `value` if its dtype can hold it. On error t is released. Returns t. */
 wf_tensor *wf__filled(wf_tensor *t, wf_scalar value);
-/* Runs a plan whose only operand is t, in t's own order of dims. The caller has set family, op, scalars and param. */
+/* Runs a plan that writes t, in t's own order of dims. The caller has set family, op, scalars and param, and operands behind the first with
+ * their number if there are any. */
 wf_status wf__launch_on(wf_tensor *t, wf_plan *plan);
 
 #endif

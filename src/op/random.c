@@ -162,6 +162,7 @@ wf_tensor *wf_bernoulli(const wf_tensor *self) {
   wf__node *node = t ? zero_node(self, &bernoulli_class) : NULL;
   if (t && t->layout.numel && !wf__self.pending) {
     wf_plan plan = random_plan(WF__RANDOM_BERNOULLI, wf_no_scalar(), wf_no_scalar());
+    plan.operands = 2;
     wf__operand_of(self, &plan.operand[1]);
     draw(t, &plan);
   }
