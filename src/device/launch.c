@@ -47,7 +47,8 @@ wf_status wf__transfer(wf__device *device, wf_transfer *transfer, bool blocking)
   transfer->tag.bytes_read = transfer->tag.bytes_written = (int64_t)transfer->bytes;
   if (!transfer->bytes) return WF_OK;
   WF__TRY(backend->transfer(device->state, stream->state, transfer));
-  if (!blocking || !backend->asynchronous) return WF_OK;
+  bool complete = transfer->direction == WF_DEVICE_TO_HOST && !transfer->host_pinned; /* a backend returns when it is */
+  if (!blocking || complete || !backend->asynchronous) return WF_OK;
   int64_t start = wf__tracing() ? wf_clock_ns() : 0;
   wf_status status = backend->stream_sync(device->state, stream->state);
   wf__trace_wait("blocking transfer", device->id, start);
