@@ -231,11 +231,14 @@ static wf__slot *advance(wf_loader *l) {
 static wf_status obtain(wf_loader *l, wf__slot *s) {
   if (!l->threads) load_here(l, s);
   int64_t start = wf_clock_ns();
-  WF__TRY(wait_for(l, s));
-  if (l->threads) {
+  wf_zone_begin("load"); /* the consumer's part of that stage is to wait */
+  wf_status status = wait_for(l, s);
+  if (l->threads && !status) {
     l->wait_ns += wf_clock_ns() - start;
-    wf__trace_wait("loader", l->options.device, start);
+    wf__trace_wait("loader", wf_cpu(), start);
   }
+  wf_zone_end();
+  WF__TRY(status);
   l->next_out++;
   return WF_OK;
 }

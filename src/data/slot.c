@@ -80,8 +80,7 @@ static wf_status prepare_device(wf_loader *l, wf__slot *s) {
   return WF_OK;
 }
 
-/* Queues the transfer on this thread's current stream and marks its end. */
-static wf_status transfer(wf_loader *l, wf__slot *s, bool non_blocking) {
+static wf_status queue_transfer(wf_loader *l, wf__slot *s, bool non_blocking) {
   WF__TRY(prepare_device(l, s));
   wf_stream *stream = wf__stream_now(l->device);
   if (s->consumed) WF__TRY(wf_stream_wait(stream, s->consumed));
@@ -97,6 +96,14 @@ static wf_status transfer(wf_loader *l, wf__slot *s, bool non_blocking) {
   wf__self.asked--;
   WF__TRY(status);
   return s->copied ? wf_event_record(s->copied, stream) : WF_OK;
+}
+
+/* Queues the transfer on this thread's current stream and marks its end. A stage of its own, whoever does it. */
+static wf_status transfer(wf_loader *l, wf__slot *s, bool non_blocking) {
+  wf_zone_begin("copy");
+  wf_status status = queue_transfer(l, s, non_blocking);
+  wf_zone_end();
+  return status;
 }
 
 static wf_status make_events(wf_loader *l, wf__slot *s) {
@@ -129,10 +136,7 @@ void wf__slot_load(wf_loader *l, wf__slot *s, int worker) {
 wf_status wf__slot_show(wf_loader *l, wf__slot *s) {
   wf_stream *stream = wf__stream_now(l->device);
   if (l->on_device && !l->ahead_of_time) {
-    wf_zone_begin("copy");
-    wf_status status = transfer(l, s, l->options.pipeline == WF_PIPELINE_ASYNC);
-    wf_zone_end();
-    WF__TRY(status);
+    WF__TRY(transfer(l, s, l->options.pipeline == WF_PIPELINE_ASYNC));
   } else if (l->on_device) {
     WF__TRY(wf_stream_wait(stream, s->copied));
   }
