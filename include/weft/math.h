@@ -480,5 +480,9 @@ WF_API wf_tensor *wf_hardtanh(const wf_tensor *self, wf_scalar min_val, wf_scala
 /** wf_hardtanh over self. In place. */
 WF_API wf_status wf_hardtanh_(wf_tensor *self, wf_scalar min_val, wf_scalar max_val);
 
+/** self · scale + shift in a floating dtype (WF_DTYPE_NONE: self's, or float32), in one pass over self: images of bytes to normalised
+ *  numbers. New, laid out as self. grad: to self. Errors: WF_TYPE for a dtype that isn't floating. Not in PyTorch. */
+WF_API wf_tensor *wf_scale_shift(const wf_tensor *self, double scale, double shift, wf_dtype dtype);
+
 WF_EXTERN_C_END
 #endif

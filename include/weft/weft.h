@@ -15,6 +15,7 @@
 #include <weft/linalg.h>
 #include <weft/math.h>
 #include <weft/memory.h>
+#include <weft/nn.h>
 #include <weft/optim.h>
 #include <weft/reduce.h>
 #include <weft/random.h>

@@ -133,6 +133,7 @@ wf_status wf_loader_start(wf_loader *l, int64_t epoch) {
   if (!order) return wf__self.pending;
   if (l->current) wf__slot_retire(l, l->current);
   pthread_mutex_lock(&l->lock);
+  l->site = wf__self.frame->site;
   for (int i = 0; i < WF__LOADER_SLOTS; i++)
     if (l->slot[i].state == WF__SLOT_QUEUED) l->slot[i].state = WF__SLOT_FREE;
   while (any_loading(l)) pthread_cond_wait(&l->done, &l->lock);
@@ -181,7 +182,7 @@ static void load_here(wf_loader *l, wf__slot *s) {
   pthread_mutex_unlock(&l->lock);
   int64_t start = wf_clock_ns();
   wf__slot_load(l, s, -1);
-  int64_t took = wf_clock_ns() - start;
+  int64_t took = wf_clock_ns() - start - s->blocked_ns;
   pthread_mutex_lock(&l->lock);
   l->load_ns += took;
   l->loaded++;
@@ -222,6 +223,7 @@ static wf__slot *advance(wf_loader *l) {
     wf__slot_retire(l, l->current);
   }
   pthread_mutex_lock(&l->lock);
+  l->site = wf__self.frame->site;
   if (l->current) l->current->state = WF__SLOT_FREE;
   l->current = NULL;
   queue_ahead(l);
@@ -234,8 +236,10 @@ static wf_status obtain(wf_loader *l, wf__slot *s) {
   wf_zone_begin("load"); /* the consumer's part of that stage is to wait */
   wf_status status = wait_for(l, s);
   if (l->threads && !status) {
-    l->wait_ns += wf_clock_ns() - start;
-    wf__trace_wait("loader", wf_cpu(), start);
+    int64_t waited = wf_clock_ns() - start;
+    l->wait_ns += waited;
+    /* Who was late? A worker that itself waited for the device to let go of the slot wasn't. */
+    wf__trace_wait(s->blocked_ns > waited / 2 ? "device, all batches ahead are queued" : "loader", wf_cpu(), start);
   }
   wf_zone_end();
   WF__TRY(status);

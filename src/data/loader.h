@@ -23,6 +23,7 @@ typedef struct wf__slot {
   wf_event *started, *copied;          /* around the transfer */
   wf_event *consumed;                  /* behind the work on the batch */
   int worker;
+  int64_t blocked_ns;                  /* how long its worker waited for the device before loading */
   wf_status failure;
   char text[512];
 } wf__slot;
@@ -44,6 +45,7 @@ struct wf_loader {
   int64_t next_queued, next_out;
   wf__slot slot[WF__LOADER_SLOTS];
   wf__slot *current;           /* handed out last */
+  const void *site;            /* the consumer's last call: what workers start is its doing */
 
   int ahead;
   int64_t last_return_ns;

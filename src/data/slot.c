@@ -46,7 +46,6 @@ static wf_tensor *first_samples(wf_tensor *whole, int64_t n) {
 /* ---- host side ------------------------------------------------------------------------------------------------------------- */
 
 static wf_status prepare_host(wf_loader *l, wf__slot *s) {
-  if (s->copied) WF__TRY(wf_event_sync(s->copied)); /* the batch before must have left */
   bool pinned = l->on_device && l->options.pipeline != WF_PIPELINE_PLAIN;
   for (int i = 0; i < l->dataset->fields; i++) {
     if (s->host[i] && shared(s->host[i])) drop(&s->host[i]);
@@ -115,17 +114,27 @@ static wf_status make_events(wf_loader *l, wf__slot *s) {
 }
 
 static wf_status load(wf_loader *l, wf__slot *s) {
-  WF__TRY(make_events(l, s));
   WF__TRY(prepare_host(l, s));
   WF__TRY(fetch_samples(l, s));
   return l->on_device && l->ahead_of_time ? transfer(l, s, true) : WF_OK;
 }
 
+/* The batch before must have left the slot's host memory. When the host is far ahead, this is where it waits for the device, so it doesn't
+ * count as loading. */
+static wf_status wait_until_free(wf_loader *l, wf__slot *s) {
+  WF__TRY(make_events(l, s));
+  int64_t start = wf_clock_ns();
+  wf_status status = s->copied ? wf_event_sync(s->copied) : WF_OK;
+  s->blocked_ns = wf_clock_ns() - start;
+  return status;
+}
+
 void wf__slot_load(wf_loader *l, wf__slot *s, int worker) {
   s->worker = worker;
   s->failure = WF_OK;
+  wf_status status = wait_until_free(l, s);
   wf_zone_begin("load");
-  if (load(l, s)) {
+  if (status || load(l, s)) {
     wf_error e = wf_error_take();
     s->failure = e.status;
     snprintf(s->text, sizeof s->text, "%s", e.text);

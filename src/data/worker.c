@@ -27,10 +27,12 @@ static wf__slot *lowest_queued(wf_loader *l) {
 /* Fills one slot; called and returns with the lock held. */
 static void fill(wf_loader *l, wf__slot *s, int number) {
   s->state = WF__SLOT_LOADING;
+  wf__frame frame;
+  wf__frame *guard __attribute__((cleanup(wf__frame_leave), unused)) = wf__frame_enter(&frame, "loader_worker", l->site);
   pthread_mutex_unlock(&l->lock);
   int64_t start = wf_clock_ns();
   wf__slot_load(l, s, number);
-  int64_t took = wf_clock_ns() - start;
+  int64_t took = wf_clock_ns() - start - s->blocked_ns;
   pthread_mutex_lock(&l->lock);
   l->load_ns += took;
   l->loaded++;

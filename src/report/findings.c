@@ -49,7 +49,7 @@ static wf__finding_level level_of(int64_t ns, int64_t wall) {
   return share < WAIT_NOTABLE ? WF__FINDING_GOOD : share < WAIT_BAD ? WF__FINDING_NOTE : WF__FINDING_BAD;
 }
 
-static bool is_for_data(const wf__host_wait *w) { return !strcmp(w->stage, "load") || !strcmp(w->what, "loader"); }
+static bool is_for_data(const wf__host_wait *w) { return !strcmp(w->what, "loader"); }
 
 static void judge_data(wf__findings *f, const wf__summary *s, int64_t wall) {
   int64_t ns = 0;

@@ -1,0 +1,80 @@
+#!/bin/sh
+# weft train from the outside: what it learns, what it writes, what it refuses and with which exit status.
+here=$(dirname -- "$0")
+# shellcheck source=tests/harness/tap.sh
+. "$here/../harness/tap.sh"
+weft=$build/weft
+data=/usr/share/datasets/fashion-mnist
+
+# ends STATUS PATTERN COMMAND...: with that exit status, and having said something that matches.
+ends() {
+  status=0 expected=$1 pattern=$2
+  shift 2
+  "$@" >"$work/output" 2>&1 </dev/null || status=$?
+  grep -q -e "$pattern" "$work/output" && [ "$status" = "$expected" ] && return 0
+  echo "exit status $status, expected $expected and '$pattern' in:"
+  cat "$work/output"
+  return 1
+}
+
+# number FILE KEY: a number of a JSON object.
+number_of() { python3 -c 'import json,sys; print(json.load(open(sys.argv[1]))[sys.argv[2]])' "$1" "$2"; }
+holds() { python3 -c 'import json,sys; d=json.load(open(sys.argv[1])); assert eval(sys.argv[2]), sys.argv[2]' "$1" "$2"; }
+
+# ---- it trains ----
+train() { "$weft" train --limit 6000 --threads 1 --json "$@"; }
+ok "trains on the emulated accelerator" sh -c '"$1" train --limit 6000 --threads 1 --json --report "$2/bericht ü.html" --trace "$2/trace.json" --save "$2/state.safetensors" >"$2/sim.json"' sh "$weft" "$work"
+ok "trains on the host" sh -c '"$1" train --limit 6000 --threads 1 --json --device cpu >"$2/cpu.json"' sh "$weft" "$work"
+ok "learns from 6,000 images in one epoch" holds "$work/cpu.json" "0.70 < d['test_accuracy'] < 0.95"
+ok "gives the same on both, to the last digit" equal "$(number_of "$work/sim.json" test_accuracy) $(number_of "$work/sim.json" train_loss)" "$(number_of "$work/cpu.json" test_accuracy) $(number_of "$work/cpu.json" train_loss)"
+ok "makes no implicit copy once it is warm" holds "$work/sim.json" "d['implicit_copies'] == 0"
+ok "nor on the host" holds "$work/cpu.json" "d['implicit_copies'] == 0"
+ok "accounts for every byte of every batch that went to the device" holds "$work/sim.json" \
+  "sum(c['bytes_read'] for c in d['copies'] if c['kind'] == 'h2d') >= 46 * 128 * (784 + 8)"
+ok "names the five stages with seconds, share and waits" holds "$work/sim.json" \
+  "all(set(('seconds', 'share', 'wait_seconds')) <= set(d['stages'][s]) for s in ('load', 'copy', 'forward', 'backward', 'optimizer'))"
+ok "names a copy's site as file and line" holds "$work/sim.json" "any('.c:' in c['site'] for c in d['copies'])"
+ok "keeps its memory" holds "$work/sim.json" "0 < d['peak_allocated_bytes'] < 200e6 and d['peak_rss_bytes'] < 400e6"
+ok "writes a trace that is JSON" holds "$work/trace.json" "len(d['traceEvents']) > 1000"
+ok "writes a report" grep -q '</html>' "$work/bericht ü.html"
+ok "gives the same order whatever the workers" sh -c '"$1" train --limit 6000 --threads 1 --json --workers 3 --pipeline plain >"$2/three.json"' sh "$weft" "$work"
+ok "and the same result" equal "$(number_of "$work/three.json" train_loss)" "$(number_of "$work/sim.json" train_loss)"
+ok "evaluates what it saved" sh -c '"$1" train --evaluate --load "$2/state.safetensors" --threads 1 --json >"$2/again.json"' sh "$weft" "$work"
+ok "with the accuracy that it had" equal "$(number_of "$work/again.json" test_accuracy)" "$(number_of "$work/sim.json" test_accuracy)"
+ok "prints a report of at most 80 columns" sh -c '"$1" train --limit 1280 | tee "$2/text" | awk "length > 80 { print; bad = 1 } END { exit bad }" && grep -q forward "$2/text"' sh "$weft" "$work"
+
+# ---- and refuses ----
+ok "batch 0 is misuse" ends 2 "whole number of 1 or more" "$weft" train --batch 0
+ok "an unknown option is misuse" ends 2 "unrecognized option" "$weft" train --bathc 3
+ok "an unknown pipeline is misuse" ends 2 "plain, pinned, async or prefetch" "$weft" train --pipeline fast
+ok "a device that isn't there is unusable" ends 2 "cuda" "$weft" train --device cuda
+ok "a report that can't be written is found before training" ends 2 "no/such/folder" "$weft" train --report "$work/no/such/folder/r.html"
+ok "a folder without the files says what to install" ends 2 "dataset-fashion-mnist" "$weft" train --data "fashion-mnist:$work"
+ok "a state that isn't one is refused" ends 2 "not a valid safetensors file" "$weft" train --load "$data/t10k-labels-idx1-ubyte.gz"
+
+mkdir "$work/data"
+cp "$data"/*.gz "$work/data"
+truncate -s 100000 "$work/data/train-images-idx3-ubyte.gz"
+ok "a truncated file is refused with its name" ends 2 "train-images-idx3-ubyte.gz" "$weft" train --data "fashion-mnist:$work/data"
+cp "$data/t10k-labels-idx1-ubyte.gz" "$work/data/train-images-idx3-ubyte.gz"
+ok "a file with another magic is refused" ends 2 "magic" "$weft" train --data "fashion-mnist:$work/data"
+cp "$data/t10k-images-idx3-ubyte.gz" "$work/data/train-images-idx3-ubyte.gz"
+ok "files of different counts are refused" ends 2 "10000 images" "$weft" train --data "fashion-mnist:$work/data"
+
+ok "too little device memory is an error that says who holds what" ends 1 "out of memory" env WEFT_SIM=mem=64MiB "$weft" train --limit 2000
+ok "a bad setting of the emulator is refused" ends 2 "WEFT_SIM" env WEFT_SIM=memory=64MiB "$weft" train
+
+interrupt() {
+  "$weft" train --epochs 50 >"$work/output" 2>&1 </dev/null &
+  child=$!
+  sleep 4
+  kill -INT "$child"
+  status=0
+  wait "$child" || status=$?
+  [ "$status" = 130 ] && grep -q "images" "$work/output" && return 0
+  echo "exit status $status"
+  cat "$work/output"
+  return 1
+}
+ok "Ctrl-C ends with the report of what there is" interrupt
+finish

@@ -1,0 +1,72 @@
+/* Helpers of the subcommands. */
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+
+#include "weft.h"
+
+int fail_with_error(const char *command, int code) {
+  wf_error e = wf_error_take();
+  fprintf(stderr, "weft %s: %s\n", command, e.text);
+  if (*e.hint) fprintf(stderr, "  %s\n", e.hint);
+  return code;
+}
+
+int misuse(const char *command, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  fprintf(stderr, "weft %s: ", command);
+  vfprintf(stderr, format, args);
+  fputc('\n', stderr);
+  va_end(args);
+  return EXIT_MISUSE;
+}
+
+bool parse_int(const char *text, int64_t least, int64_t most, int64_t *value) {
+  char *end;
+  errno = 0;
+  *value = strtoll(text, &end, 10);
+  return *text && !*end && !errno && *value >= least && *value <= most;
+}
+
+bool parse_double(const char *text, double least, double most, double *value) {
+  char *end;
+  *value = strtod(text, &end);
+  return *text && !*end && !isnan(*value) && *value >= least && *value <= most;
+}
+
+char *human_bytes(int64_t bytes, char buffer[32]) {
+  static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+  double value = (double)bytes;
+  int unit = 0;
+  while (fabs(value) >= 1024 && unit < 5) value /= 1024, unit++;
+  snprintf(buffer, 32, unit ? "%.2f %s" : "%.0f %s", value, units[unit]);
+  return buffer;
+}
+
+int64_t peak_rss_bytes(void) {
+  struct rusage usage;
+  return getrusage(RUSAGE_SELF, &usage) ? 0 : (int64_t)usage.ru_maxrss * 1024;
+}
+
+static volatile sig_atomic_t interrupts;
+
+static void note_interrupt(int number) {
+  if (interrupts++) {
+    signal(number, SIG_DFL);
+    raise(number);
+  }
+}
+
+void catch_interrupt(void) {
+  struct sigaction action = {.sa_handler = note_interrupt, .sa_flags = SA_RESTART};
+  sigemptyset(&action.sa_mask);
+  sigaction(SIGINT, &action, NULL);
+  sigaction(SIGTERM, &action, NULL);
+}
+
+bool interrupted(void) { return interrupts > 0; }

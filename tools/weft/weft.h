@@ -1,0 +1,37 @@
+/* What the subcommands share. */
+#ifndef WEFT_TOOLS_WEFT_H
+#define WEFT_TOOLS_WEFT_H
+
+#include <stdbool.h>
+#include <weft/report.h>
+#include <weft/weft.h>
+
+/* Exit codes of every command that doesn't judge. */
+enum { EXIT_FINE = 0, EXIT_FAILED = 1, EXIT_MISUSE = 2, EXIT_INTERRUPTED = 130 };
+
+/* A subcommand: argv[0] is "weft NAME". Returns the exit code. */
+typedef int (*command_fn)(int argc, char **argv);
+int command_info(int argc, char **argv);
+int command_train(int argc, char **argv);
+int command_ops(int argc, char **argv);
+int command_bench(int argc, char **argv);
+
+/* Prints the pending error with its hint to stderr, as "weft NAME: what" and "  what to do", takes it, and returns `code`. */
+int fail_with_error(const char *command, int code);
+/* Prints one line of misuse and returns EXIT_MISUSE. */
+int misuse(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Whole numbers and decimals of options; false for anything else behind the number, or out of range. */
+bool parse_int(const char *text, int64_t least, int64_t most, int64_t *value);
+bool parse_double(const char *text, double least, double most, double *value);
+
+/* "1.50 GiB" */
+char *human_bytes(int64_t bytes, char buffer[32]);
+/* The most memory that this process had resident so far, in bytes. */
+int64_t peak_rss_bytes(void);
+
+/* After this, Ctrl-C sets a flag instead of ending the process; a second one ends it. */
+void catch_interrupt(void);
+bool interrupted(void);
+
+#endif
