@@ -18,7 +18,7 @@ static const wf__family_row families[] = {
     [WF_FAMILY_SOFTMAX] = {.name = "softmax", .run = wf__exec_softmax},
     [WF_FAMILY_LOSS] = {.name = "loss", .run = wf__exec_loss},
     [WF_FAMILY_INDEX] = {.name = "index", .run = wf__exec_index},
-    [WF_FAMILY_SCAN] = {.name = "scan"},
+    [WF_FAMILY_SCAN] = {.name = "scan", .run = wf__exec_scan, .workspace = wf__exec_scan_workspace},
     [WF_FAMILY_OPTIM] = {.name = "optim", .run = wf__exec_optim},
 };
 

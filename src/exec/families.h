@@ -36,5 +36,11 @@ size_t wf__exec_norm_workspace(const wf_plan *plan);
 wf_status wf__exec_softmax(const wf_plan *plan);
 wf_status wf__exec_loss(const wf_plan *plan);
 wf_status wf__exec_index(const wf_plan *plan);
+wf_status wf__exec_scan(const wf_plan *plan);
+size_t wf__exec_scan_workspace(const wf_plan *plan);
+
+/* INDEX by several index tensors or by a mask (exec_advanced_index.c), and how an index out of range is refused. */
+wf_status wf__exec_advanced_index(const wf_plan *plan);
+wf_status wf__refuse_index(const wf_plan *plan, int refusal, int64_t bad, int64_t dim, int64_t entries);
 
 #endif

@@ -109,7 +109,17 @@ typedef enum wf__loss_op {
  * dtype and shape; absent ones have data NULL. scalar[0] learning rate; param.optim the rest: `step` counts from 1 (this step included),
  * `first` when the momentum buffer is new and takes the gradient as it is. */
 typedef enum wf__optim_op { WF__OPTIM_SGD, WF__OPTIM_ADAM, WF__OPTIM_ADAMW } wf__optim_op;
-typedef enum wf__index_op { WF__INDEX_SELECT, WF__INDEX_GATHER, WF__INDEX_SCATTER, WF__INDEX_ADD } wf__index_op;
+typedef enum wf__index_op {
+  WF__INDEX_SELECT, /* these four: kernel/neural.h; the others: kernel/indexing.h */
+  WF__INDEX_GATHER,
+  WF__INDEX_SCATTER,
+  WF__INDEX_ADD,
+  WF__INDEX_GET,
+  WF__INDEX_PUT,
+  WF__INDEX_NONZERO,
+  WF__INDEX_MASKED_GET,
+  WF__INDEX_MASKED_PUT
+} wf__index_op;
 typedef enum wf__scan_op { WF__SCAN_CUMSUM, WF__SCAN_CUMPROD, WF__SCAN_SORT, WF__SCAN_TOPK } wf__scan_op;
 
 #endif
