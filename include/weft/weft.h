@@ -11,7 +11,9 @@
 #include <weft/device.h>
 #include <weft/dtype.h>
 #include <weft/functional.h>
+#include <weft/index.h>
 #include <weft/io.h>
+#include <weft/join.h>
 #include <weft/linalg.h>
 #include <weft/math.h>
 #include <weft/memory.h>

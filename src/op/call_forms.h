@@ -3,6 +3,8 @@
 #define WF_OP_CALL_FORMS_H
 
 #include <weft/create.h>
+#include <weft/index.h>
+#include <weft/join.h>
 #include <weft/random.h>
 #include <weft/view.h>
 #include "op/args.h"
@@ -36,5 +38,23 @@ wf_tensors wf__call_tensor_split(const wf_tensor *self, wf__ints indices, int64_
 wf_status wf__call_resize_(wf_tensor *self, wf_dims size, wf_memory_format format);
 wf_tensor *wf__call_to(const wf_tensor *self, wf_dtype dtype, bool copy, wf_memory_format format);
 wf_status wf__call_fill_(wf_tensor *self, wf__operand_arg value);
+
+/* Operators whose tensors come before their numbers here, whatever the order of the public function. */
+wf_tensor *wf__call_index_put(wf_tensor *self, wf_tensor *values, wf_tensors indices, bool accumulate);
+wf_status wf__call_index_put_(wf_tensor *self, wf_tensor *values, wf_tensors indices, bool accumulate);
+wf_tensor *wf__call_index_select(wf_tensor *self, wf_tensor *index, int64_t dim);
+wf_tensor *wf__call_index_add(wf_tensor *self, wf_tensor *index, wf_tensor *source, int64_t dim, wf_scalar alpha);
+wf_status wf__call_index_add_(wf_tensor *self, wf_tensor *index, wf_tensor *source, int64_t dim, wf_scalar alpha);
+wf_tensor *wf__call_index_copy(wf_tensor *self, wf_tensor *index, wf_tensor *source, int64_t dim);
+wf_status wf__call_index_copy_(wf_tensor *self, wf_tensor *index, wf_tensor *source, int64_t dim);
+wf_tensor *wf__call_index_fill(wf_tensor *self, wf_tensor *index, wf__operand_arg value, int64_t dim);
+wf_status wf__call_index_fill_(wf_tensor *self, wf_tensor *index, wf__operand_arg value, int64_t dim);
+wf_tensor *wf__call_gather(wf_tensor *self, wf_tensor *index, int64_t dim);
+wf_tensor *wf__call_scatter(wf_tensor *self, wf_tensor *index, wf_tensor *src, int64_t dim, wf_scalar value);
+wf_status wf__call_scatter_(wf_tensor *self, wf_tensor *index, wf_tensor *src, int64_t dim, wf_scalar value);
+wf_tensor *wf__call_scatter_add(wf_tensor *self, wf_tensor *index, wf_tensor *src, int64_t dim);
+wf_status wf__call_scatter_add_(wf_tensor *self, wf_tensor *index, wf_tensor *src, int64_t dim);
+wf_tensor *wf__call_repeat_interleave(wf_tensor *self, wf__operand_arg repeats, int64_t dim);
+wf_tensor *wf__call_pad(const wf_tensor *self, wf_dims pad, const char *mode, wf_scalar value);
 
 #endif

@@ -120,6 +120,10 @@ wf_tensor *wf__op_sum(wf_tensor *self, wf_dims dim, bool keepdim, wf_dtype dtype
 wf_tensor *wf__op_mean(wf_tensor *self, wf_dims dim, bool keepdim, wf_dtype dtype);
 wf_value_index wf__op_max(wf_tensor *self, int64_t dim, bool keepdim);
 wf_value_index wf__op_min(wf_tensor *self, int64_t dim, bool keepdim);
+wf_tensor *wf__op_index_fill(wf_tensor *self, int64_t dim, wf_tensor *index, wf__operand_arg value);
+wf_status wf__op_index_fill_(wf_tensor *self, int64_t dim, wf_tensor *index, wf__operand_arg value);
+wf_tensor *wf__op_scatter(wf_tensor *self, int64_t dim, wf_tensor *index, wf__operand_arg src);
+wf_status wf__op_scatter_(wf_tensor *self, int64_t dim, wf_tensor *index, wf__operand_arg src);
 wf_status wf__op_backward(wf_tensor *self, wf_tensor *gradient, bool retain_graph, bool create_graph);
 wf_tensors wf__op_autograd_grad(wf_tensors outputs, wf_tensors inputs, wf_tensors grad_outputs, bool retain_graph, bool create_graph,
                                 bool allow_unused);

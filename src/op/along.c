@@ -1,0 +1,34 @@
+/* See along.h. */
+#include "op/along.h"
+
+static wf__node *node_of(const wf__change *c) {
+  const wf_tensor *inputs[] = {c->self, c->source};
+  wf__along along = {c->dim, c->number, c->source ? c->source->layout.ndim : 0};
+  wf__node *node = wf__node_for(c->derivative, inputs, 2, 1, &along, sizeof along);
+  if (node) wf__save(node, 0, c->index);
+  return node;
+}
+
+wf_tensor *wf__changed(const wf__change *c) {
+  wf_tensor *out = wf__copied(c->self, WF_FORMAT_CONTIGUOUS);
+  wf__node *node = out ? node_of(c) : NULL;
+  if (out && !wf__self.pending) c->write(c, out);
+  return wf__finish(out, node);
+}
+
+static wf_status check_overlaps(const wf__change *c) {
+  WF__TRY(wf__check_internal_overlap(c->self));
+  WF__TRY(wf__check_no_overlap(c->self, c->index));
+  return c->source ? wf__check_no_overlap(c->self, c->source) : WF_OK;
+}
+
+wf_status wf__change_in_place(const wf__change *c) {
+  const wf_tensor *inputs[] = {c->self, c->source};
+  wf_tensor *self = (wf_tensor *)c->self;
+  WF__TRY(wf__inplace_check(self, inputs, 2));
+  WF__TRY(check_overlaps(c));
+  wf__node *node = node_of(c);
+  if (!wf__self.pending && !c->write(c, self)) wf__inplace_done(self, node);
+  wf__node_release(node);
+  return wf__self.pending;
+}

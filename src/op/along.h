@@ -1,0 +1,30 @@
+/* What operators share that change entries along one dim, in place or on a copy. */
+#ifndef WF_OP_ALONG_H
+#define WF_OP_ALONG_H
+
+#include <weft/index.h>
+#include "op/op.h"
+#include "op/place.h"
+
+/* One such change. */
+typedef struct wf__change {
+  const wf_tensor *self, *index, *source; /* source NULL: a number */
+  int64_t dim;
+  wf_scalar number;
+  /* Writes to target, self or a copy of it. */
+  wf_status (*write)(const struct wf__change *c, wf_tensor *target);
+  const wf__node_class *derivative;       /* edges self, source; slot 0 keeps the index; its payload is a wf__along */
+} wf__change;
+
+typedef struct wf__along {
+  int64_t dim;
+  wf_scalar number;
+  int32_t source_rank;
+} wf__along;
+
+/* The change on a row-major copy of self; in the scope. */
+wf_tensor *wf__changed(const wf__change *c);
+/* The change in place. */
+wf_status wf__change_in_place(const wf__change *c);
+
+#endif

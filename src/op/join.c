@@ -1,0 +1,183 @@
+/* cat and stack: each input is copied, cast where needed, straight to its part of the result. */
+#include <weft/join.h>
+#include <weft/view.h>
+
+#include "copy/copy.h"
+
+#include "op/op.h"
+#include "op/place.h"
+
+/* PyTorch's old idea of an empty tensor, which fits in with every rank. */
+static bool is_skipped(const wf_tensor *t) { return t->layout.ndim == 1 && t->layout.size[0] == 0; }
+
+static wf_status check_given(wf_tensors tensors) {
+  for (int i = 0; i < tensors.n; i++) WF__TRY(wf__given(tensors.at[i], "tensors"));
+  return wf__check_same_device((const wf_tensor *const *)tensors.at, tensors.n);
+}
+
+/* channels_last where all inputs are, else row-major. */
+static wf_memory_format common_format(wf_tensors tensors) {
+  wf_memory_format format = wf__suggest_format(&tensors.at[0]->layout);
+  for (int i = 1; i < tensors.n; i++)
+    if (wf__suggest_format(&tensors.at[i]->layout) != format) return WF_FORMAT_CONTIGUOUS;
+  return format;
+}
+
+static wf_dtype common_dtype(wf_tensors tensors) {
+  wf__promotion p = {0};
+  for (int i = 0; i < tensors.n; i++) wf__promote_tensor(&p, tensors.at[i]);
+  return wf__promoted(&p);
+}
+
+/* ---- cat ---------------------------------------------------------------------------------------------------------------------------- */
+
+/* The payload of both nodes: the dim, then for cat the extent of each input along it, -1 for one that was skipped. */
+static wf__node *record_list(const wf__node_class *cls, wf_tensors tensors, int64_t dim, bool extents) {
+  const wf_tensor *const *inputs = (const wf_tensor *const *)tensors.at;
+  if (!wf__needs_grad(inputs, tensors.n)) return NULL;
+  wf__node *node = wf__node_new(cls, inputs, tensors.n, 0, (1 + (extents ? (size_t)tensors.n : 0)) * sizeof(int64_t));
+  if (!node) return NULL;
+  int64_t *payload = node->payload;
+  payload[0] = dim;
+  for (int i = 0; extents && i < tensors.n; i++) payload[1 + i] = is_skipped(tensors.at[i]) ? -1 : tensors.at[i]->layout.size[dim];
+  return node;
+}
+
+static wf_status cat_apply(wf__node *node, wf_tensor *const *grad, wf_tensor **out) {
+  const int64_t *payload = node->payload;
+  int64_t start = 0;
+  for (uint32_t i = 0; i < node->edges; i++) {
+    int64_t extent = payload[1 + i];
+    if (wf__node_wants(node, (int)i))
+      out[i] = extent < 0 ? wf__fresh_zeros(grad[0], WF_SHAPE(0)) : wf_narrow(grad[0], payload[0], start, extent);
+    start += extent < 0 ? 0 : extent;
+  }
+  return wf__self.pending;
+}
+static const wf__node_class cat_class = {"CatBackward0", cat_apply, NULL};
+
+static wf_status check_fits(const wf_tensor *first, const wf_tensor *t, int64_t dim, int i) {
+  WF__CHECK(t->layout.ndim == first->layout.ndim, WF_RUNTIME, "Tensors must have same number of dimensions: got %d and %d",
+            first->layout.ndim, t->layout.ndim);
+  for (int d = 0; d < t->layout.ndim; d++)
+    WF__CHECK(d == dim || t->layout.size[d] == first->layout.size[d], WF_RUNTIME,
+              "Sizes of tensors must match except in dimension %lld. Expected size %lld but got size %lld for tensor number %d in the list.",
+              (long long)dim, (long long)first->layout.size[d], (long long)t->layout.size[d], i);
+  return WF_OK;
+}
+
+/* Checks the inputs, wraps dim, gives the result's sizes. */
+static wf_status cat_sizes(wf_tensors tensors, int64_t *dim, int64_t *size, int *ndim) {
+  const wf_tensor *first = NULL;
+  for (int i = 0; i < tensors.n; i++)
+    WF__CHECK(tensors.at[i]->layout.ndim, WF_RUNTIME, "zero-dimensional tensor (at position %d) cannot be concatenated", i);
+  for (int i = 0; i < tensors.n && !first; i++)
+    if (!is_skipped(tensors.at[i])) first = tensors.at[i];
+  size[0] = 0;
+  *ndim = 1;
+  if (!first) {
+    *dim = 0;
+    return WF_OK;
+  }
+  *ndim = first->layout.ndim;
+  WF__TRY(wf__wrap_dim(dim, *ndim, true));
+  for (int d = 0; d < *ndim; d++) size[d] = d == *dim ? 0 : first->layout.size[d];
+  for (int i = 0; i < tensors.n; i++) {
+    if (is_skipped(tensors.at[i])) continue;
+    WF__TRY(check_fits(first, tensors.at[i], *dim, i));
+    WF__CHECK(!__builtin_add_overflow(size[*dim], tensors.at[i]->layout.size[*dim], &size[*dim]), WF_RUNTIME,
+              "numel: integer multiplication overflow");
+  }
+  return WF_OK;
+}
+
+static wf_status fill_cat(wf_tensor *out, wf_tensors tensors, int64_t dim) {
+  int64_t start = 0;
+  for (int i = 0; i < tensors.n; i++) {
+    const wf_tensor *t = tensors.at[i];
+    if (is_skipped(t)) continue;
+    WF__TRY(wf__put_part(out, dim, start, t->layout.size[dim], t));
+    start += t->layout.size[dim];
+  }
+  return WF_OK;
+}
+
+wf_tensor *wf_cat(wf_tensors tensors, int64_t dim) {
+  WF__OP("cat", NULL);
+  int64_t size[WF_MAX_DIMS];
+  int ndim = 0;
+  if (tensors.n == 0) return wf__fail(WF_VALUE, "torch.cat(): expected a non-empty list of Tensors"), NULL;
+  WF__TRY_OR(check_given(tensors), NULL);
+  WF__TRY_OR(cat_sizes(tensors, &dim, size, &ndim), NULL);
+  wf_tensor *out = wf__new(tensors.at[0], common_dtype(tensors), wf_dims_of(size, ndim), common_format(tensors));
+  wf__node *node = out ? record_list(&cat_class, tensors, dim, true) : NULL;
+  if (out && !wf__self.pending) fill_cat(out, tensors, dim);
+  return wf__finish(out, node);
+}
+
+/* ---- stack ------------------------------------------------------------------------------------------------------------------------ */
+
+static wf_status stack_apply(wf__node *node, wf_tensor *const *grad, wf_tensor **out) {
+  int64_t dim = *(int64_t *)node->payload;
+  for (uint32_t i = 0; i < node->edges; i++)
+    if (wf__node_wants(node, (int)i)) out[i] = wf_select(grad[0], dim, i);
+  return wf__self.pending;
+}
+static const wf__node_class stack_class = {"StackBackward0", stack_apply, NULL};
+
+static wf_status check_equal_sizes(wf_tensors tensors) {
+  char a[WF__DIMS_TEXT], b[WF__DIMS_TEXT];
+  const wf__layout *first = &tensors.at[0]->layout;
+  for (int i = 1; i < tensors.n; i++) {
+    const wf__layout *l = &tensors.at[i]->layout;
+    bool same = l->ndim == first->ndim;
+    for (int d = 0; same && d < l->ndim; d++) same = l->size[d] == first->size[d];
+    WF__CHECK(same, WF_RUNTIME, "stack expects each tensor to be equal size, but got %s at entry 0 and %s at entry %d",
+              wf__dims_text(wf__layout_sizes(first), a), wf__dims_text(wf__layout_sizes(l), b), i);
+  }
+  return WF_OK;
+}
+
+/* PyTorch's strides: those of cat along the dim, in which the new dimension is then split off. */
+static wf_status stack_layout(wf_tensors tensors, int64_t dim, wf_dtype dtype, wf__layout *out) {
+  const wf__layout *one = &tensors.at[0]->layout;
+  wf__layout joined = *one;
+  WF__CHECK(one->ndim < WF_MAX_DIMS, WF_RUNTIME, "tensors have at most %d dimensions, but got %d", WF_MAX_DIMS, one->ndim + 1);
+  int64_t size[WF_MAX_DIMS];
+  for (int d = 0; d <= one->ndim; d++) size[d] = d == dim ? tensors.n : one->size[d - (d > dim)];
+  WF__TRY(wf__layout_contiguous(out, wf_dims_of(size, one->ndim + 1), wf_dtype_size(dtype)));
+  wf_memory_format format = common_format(tensors);
+  if (dim == one->ndim || format == WF_FORMAT_CONTIGUOUS) return WF_OK;
+  joined.size[dim] *= tensors.n;
+  WF__TRY(wf__layout_restride(&joined, format));
+  for (int d = 0; d <= one->ndim; d++) out->stride[d] = d == dim ? one->size[dim] * joined.stride[dim] : joined.stride[d - (d > dim)];
+  return WF_OK;
+}
+
+/* The i-th part of the result, with one dimension less. */
+static wf_status put_entry(wf_tensor *out, int64_t dim, int64_t i, const wf_tensor *source) {
+  wf__layout layout = out->layout;
+  layout.offset += i * layout.stride[dim];
+  wf__layout_drop(&layout, dim);
+  layout.numel = source->layout.numel;
+  wf_tensor *part = wf__tensor_alias(out, (wf_dtype)out->dtype, &layout);
+  if (!part) return wf__self.pending;
+  wf_status status = wf__copy(part, source, false, false);
+  wf__tensor_release(part);
+  return status;
+}
+
+wf_tensor *wf_stack(wf_tensors tensors, int64_t dim) {
+  WF__OP("stack", NULL);
+  wf__layout layout;
+  if (tensors.n == 0) return wf__fail(WF_RUNTIME, "stack expects a non-empty TensorList"), NULL;
+  WF__TRY_OR(check_given(tensors), NULL);
+  WF__TRY_OR(wf__wrap_dim(&dim, tensors.at[0]->layout.ndim + 1, true), NULL);
+  WF__TRY_OR(check_equal_sizes(tensors), NULL);
+  wf_dtype dtype = common_dtype(tensors);
+  WF__TRY_OR(stack_layout(tensors, dim, dtype, &layout), NULL);
+  wf_tensor *out = wf__tensor_empty(wf__device_of(tensors.at[0]), dtype, &layout);
+  wf__node *node = out ? record_list(&stack_class, tensors, dim, false) : NULL;
+  for (int i = 0; out && !wf__self.pending && i < tensors.n; i++) put_entry(out, dim, i, tensors.at[i]);
+  return wf__finish(out, node);
+}
