@@ -50,16 +50,33 @@ static bool open_session(void) {
   return fine;
 }
 
-/* A library loaded since the session began is found by beginning a new one. */
-static bool line_name(Dwarf_Addr address, char *buffer, size_t size) {
-  if (!session && !open_session()) return false;
-  if (!dwfl_addrmodule(session, address)) {
-    close_session();
-    if (!open_session()) return false;
+/* The module of an address. A library loaded since the session began is found by beginning a new one. */
+static Dwfl_Module *module_at(Dwarf_Addr address) {
+  if (!session && !open_session()) return NULL;
+  Dwfl_Module *module = dwfl_addrmodule(session, address);
+  if (module) return module;
+  close_session();
+  return open_session() ? dwfl_addrmodule(session, address) : NULL;
+}
+
+/* clang leaves out the table of address ranges by which a unit is found: then every unit of the module is asked. */
+static const char *search_units(Dwfl_Module *module, Dwarf_Addr address, int *number) {
+  Dwarf_Addr bias;
+  for (Dwarf_Die *unit = NULL; (unit = dwfl_module_nextcu(module, unit, &bias));) {
+    if (dwarf_haspc(unit, address - bias) <= 0) continue;
+    Dwarf_Line *line = dwarf_getsrc_die(unit, address - bias);
+    if (line && dwarf_lineno(line, number) == 0) return dwarf_linesrc(line, NULL, NULL);
   }
-  Dwfl_Line *line = dwfl_getsrc(session, address);
+  return NULL;
+}
+
+static bool line_name(Dwarf_Addr address, char *buffer, size_t size) {
+  Dwfl_Module *module = module_at(address);
+  if (!module) return false;
   int number = 0;
-  const char *file = line ? dwfl_lineinfo(line, NULL, &number, NULL, NULL, NULL) : NULL;
+  Dwfl_Line *line = dwfl_module_getsrc(module, address);
+  const char *file =
+      line ? dwfl_lineinfo(line, NULL, &number, NULL, NULL, NULL) : search_units(module, address, &number);
   if (!file || number <= 0) return false;
   snprintf(buffer, size, "%s:%d", base_name(file), number);
   return true;
@@ -74,8 +91,7 @@ static void address_name(const void *site, char *buffer, size_t size) {
   if (dladdr(site, &info) && info.dli_fname && info.dli_fbase)
     snprintf(buffer, size, "%s+0x%zx", base_name(info.dli_fname),
              (size_t)((const char *)site - (const char *)info.dli_fbase));
-  else
-    snprintf(buffer, size, "0x%zx", (size_t)(uintptr_t)site);
+  else snprintf(buffer, size, "0x%zx", (size_t)(uintptr_t)site);
 }
 
 char *wf_site_name(const void *site, char *buffer, size_t size) {

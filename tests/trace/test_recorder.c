@@ -160,10 +160,12 @@ static void loses_no_sum_when_memory_is_out(void **state) {
     assert_int_equal(wf_error_peek().status, WF_OK);
     size_t n;
     wf_ledger_row *rows = wf_ledger_rows(&n);
-    int64_t count = 0, bytes = 0;
-    for (size_t i = 0; i < n; i++) count += rows[i].count, bytes += rows[i].bytes_read;
+    int64_t count = 0, bytes = 0, written = 0;
+    for (size_t i = 0; i < n; i++)
+      count += rows[i].count, bytes += rows[i].bytes_read, written += rows[i].bytes_written;
     assert_int_equal(count, 3000);
     assert_int_equal(bytes, 12000);
+    assert_int_equal(written, 24000);
     wf_trace_release(rows);
     wf_trace_event *events = wf_trace_events(&n);
     assert_int_equal((int64_t)n + wf_trace_dropped(), 3000);

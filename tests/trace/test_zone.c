@@ -2,6 +2,8 @@
 #define _GNU_SOURCE
 #include "test.h"
 
+#include <weft/weft.h>
+
 #include "base/host.h"
 #include "trace/recorder.h"
 
@@ -66,6 +68,35 @@ static void marks_what_a_zone_starts_with_its_name(void **state) {
   assert_string_equal(find(e, 7, "copy").zone, "load"); /* of a zone: the one around it */
   assert_string_equal(find(e, 7, "load").zone, "");
   wf_trace_release(e);
+}
+
+/* The zone has ended long before the device runs what it started. */
+static void work_of_a_device_belongs_to_the_stage_that_started_it(void **state) {
+  wf_tensor_options options = wf_tensor_defaults();
+  options.device = wf_sim(0);
+  wf_tensor *t = wf_zeros(WF_SHAPE(1000), &options);
+  assert_ok(wf_device_sync(wf_sim(0)));
+  assert_ok(wf_trace_start(WF_TRACE_LEDGER));
+  wf_zone_begin("forward");
+  wf_fill_(t, wf_float(1));
+  wf_zone_end();
+  wf_zone_begin("backward");
+  assert_ok(wf_device_sync(wf_sim(0)));
+  wf_zone_end();
+  wf_trace_stop();
+  wf_free(t);
+  size_t n, fills = 0;
+  wf_ledger_row *rows = wf_ledger_rows(&n);
+  for (size_t i = 0; i < n; i++) {
+    if (rows[i].kind == WF_EVENT_WAIT) assert_string_equal(rows[i].zone, "backward");
+    if (rows[i].kind != WF_EVENT_FILL) continue;
+    assert_int_equal(rows[i].device.type, WF_DEVICE_SIM);
+    assert_string_equal(rows[i].zone, "forward");
+    assert_int_equal(rows[i].bytes_written, 4000);
+    fills++;
+  }
+  assert_int_equal(fills, 1);
+  wf_trace_release(rows);
 }
 
 static void pairs_zones_across_a_start_and_a_stop(void **state) {
@@ -220,6 +251,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(gives_an_event_for_each_zone_that_ended),
       cmocka_unit_test(marks_what_a_zone_starts_with_its_name),
+      cmocka_unit_test(work_of_a_device_belongs_to_the_stage_that_started_it),
       cmocka_unit_test(pairs_zones_across_a_start_and_a_stop),
       cmocka_unit_test(counts_zones_deeper_than_it_keeps),
       cmocka_unit_test(joins_module_names_to_a_path),
