@@ -29,13 +29,12 @@ wf_tensor *wf_scale_shift(const wf_tensor *self, double scale, double shift, wf_
   if (!dtype) dtype = wf__float_of((wf_dtype)self->dtype);
   if (!wf_dtype_is_float(dtype)) return wf__fail(WF_TYPE, "scale_shift gives floating point, not %s", wf_dtype_name(dtype)), NULL;
   wf__iter it = {.outputs = 1, .operands = 2, .tensor = {NULL, (wf_tensor *)self}, .dtype = {dtype}};
-  wf_plan plan;
+  wf_plan plan = {.family = WF_FAMILY_POINTWISE, .op = WF__PW_AFFINE, .compute = (uint8_t)dtype};
   WF__TRY_OR(wf__iter_build(&it, &plan), NULL);
-  plan.family = WF_FAMILY_POINTWISE;
-  plan.op = WF__PW_AFFINE;
-  plan.compute = dtype;
   plan.scalar[0] = wf_float(scale);
   plan.scalar[1] = wf_float(shift);
+  plan.tag.bytes_read = self->layout.numel * (int64_t)wf__itemsize(self);
+  plan.tag.bytes_written = self->layout.numel * (int64_t)wf_dtype_size(dtype);
   wf_status status = wf__launch(wf__device_of(self), &plan);
   if (!status) status = record(it.tensor[0], self, plan.scalar[0]);
   if (!status) return wf__give(it.tensor[0]);

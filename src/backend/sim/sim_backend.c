@@ -161,6 +161,7 @@ static void segment_give(void *dev, wf_mem_kind kind, void *address, size_t byte
     return;
   }
   pthread_mutex_lock(&wf__sim_lock);
+  wf__sim_wait_device(d); /* blocks are free in stream order: what is queued may still use them, so a driver waits before it unmaps */
   wf__sim_segment_give(&d->range, address, bytes);
   pthread_mutex_unlock(&wf__sim_lock);
 }
