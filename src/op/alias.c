@@ -33,7 +33,8 @@ wf_tensor *wf_data_of(const wf_tensor *self) {
 /* To smaller elements: each becomes `ratio` of them. */
 static wf_status shrink_elements(wf__layout *l, int64_t ratio, const char *from, const char *to) {
   int last = l->ndim - 1;
-  WF__CHECK(l->stride[last] == 1, WF_RUNTIME, "self.stride(-1) must be 1" VIEW_AS ", but got %lld", from, to, (long long)l->stride[last]);
+  WF__CHECK(l->stride[last] == 1, WF_RUNTIME, "self.stride(-1) must be 1" VIEW_AS ", but got %lld", from, to,
+            (long long)l->stride[last]);
   for (int d = 0; d < last; d++)
     WF__CHECK(!__builtin_mul_overflow(l->stride[d], ratio, &l->stride[d]), WF_RUNTIME, "Stride calculation overflowed");
   bool overflow = __builtin_mul_overflow(l->size[last], ratio, &l->size[last]);
@@ -47,13 +48,16 @@ static wf_status shrink_elements(wf__layout *l, int64_t ratio, const char *from,
 static wf_status merge_elements(wf__layout *l, int64_t ratio, const char *from, const char *to) {
   int last = l->ndim - 1;
   long long r = ratio;
-  WF__CHECK(l->size[last] % ratio == 0, WF_RUNTIME, "self.size(-1) must be divisible by %lld" VIEW_AS ", but got %lld", r, from, to,
-            (long long)l->size[last]);
-  WF__CHECK(l->offset % ratio == 0, WF_RUNTIME, "self.storage_offset() must be divisible by %lld" VIEW_AS ", but got %lld", r, from, to,
+  WF__CHECK(l->size[last] % ratio == 0, WF_RUNTIME, "self.size(-1) must be divisible by %lld" VIEW_AS ", but got %lld",
+            r, from, to, (long long)l->size[last]);
+  WF__CHECK(l->offset % ratio == 0, WF_RUNTIME,
+            "self.storage_offset() must be divisible by %lld" VIEW_AS ", but got %lld", r, from, to,
             (long long)l->offset);
-  WF__CHECK(l->stride[last] == 1, WF_RUNTIME, "self.stride(-1) must be 1" VIEW_AS ", but got %lld", from, to, (long long)l->stride[last]);
+  WF__CHECK(l->stride[last] == 1, WF_RUNTIME, "self.stride(-1) must be 1" VIEW_AS ", but got %lld", from, to,
+            (long long)l->stride[last]);
   for (int d = 0; d < last; d++) {
-    WF__CHECK(l->stride[d] % ratio == 0, WF_RUNTIME, "self.stride(%d) must be divisible by %lld" VIEW_AS ", but got %lld", d, r, from, to,
+    WF__CHECK(l->stride[d] % ratio == 0, WF_RUNTIME,
+              "self.stride(%d) must be divisible by %lld" VIEW_AS ", but got %lld", d, r, from, to,
               (long long)l->stride[d]);
     l->stride[d] /= ratio;
   }

@@ -5,7 +5,9 @@
 #include "kernel/kernel.h"
 #include "op/factory.h"
 
-static wf_dtype dtype_of_number(wf_scalar s) { return s.kind == WF_SCALAR_BOOL ? WF_BOOL : s.kind == WF_SCALAR_INT ? WF_I64 : WF_F32; }
+static wf_dtype dtype_of_number(wf_scalar s) {
+  return s.kind == WF_SCALAR_BOOL ? WF_BOOL : s.kind == WF_SCALAR_INT ? WF_I64 : WF_F32;
+}
 
 /* ---- of one value -------------------------------------------------------------------------------------------------------------- */
 
@@ -20,9 +22,10 @@ static wf_status strided_layout(wf_dims size, wf_dims stride, size_t itemsize, w
   char text[WF__DIMS_TEXT];
   size_t nbytes;
   for (int i = 0; i < size.n; i++)
-    WF__CHECK(size.at[i] >= 0, WF_RUNTIME, "Trying to create tensor with negative dimension %lld: %s", (long long)size.at[i],
-              wf__dims_text(size, text));
-  WF__CHECK(size.n == stride.n, WF_RUNTIME, "dimensionality of sizes (%d) must match dimensionality of strides (%d)", size.n, stride.n);
+    WF__CHECK(size.at[i] >= 0, WF_RUNTIME, "Trying to create tensor with negative dimension %lld: %s",
+              (long long)size.at[i], wf__dims_text(size, text));
+  WF__CHECK(size.n == stride.n, WF_RUNTIME, "dimensionality of sizes (%d) must match dimensionality of strides (%d)",
+            size.n, stride.n);
   WF__TRY(wf__nbytes_strided(size, stride, 0, itemsize, &nbytes));
   return wf__layout_strided(l, size, stride, 0);
 }

@@ -56,7 +56,8 @@ static const wf__node_class t_in_place_class = {"TBackward1", t_apply, NULL};
 
 static wf_status t_layout(const wf_tensor *self, const char *name, wf__layout *l) {
   two_dims dims = {0, self->layout.ndim < 2 ? 0 : 1};
-  WF__CHECK(self->layout.ndim <= 2, WF_RUNTIME, "%s() expects a tensor with <= 2 dimensions, but self is %dD", name, self->layout.ndim);
+  WF__CHECK(self->layout.ndim <= 2, WF_RUNTIME, "%s() expects a tensor with <= 2 dimensions, but self is %dD", name,
+            self->layout.ndim);
   return transpose_layout(self, &dims, l);
 }
 
@@ -101,10 +102,11 @@ static wf_tensor *permuted(const wf_tensor *self, const wf__sizes *order) {
 static wf_status permutation(const wf_tensor *self, wf_dims dims, wf__sizes *order) {
   uint32_t seen = 0;
   order->n = dims.n;
-  WF__CHECK(dims.n == self->layout.ndim, WF_RUNTIME,
-            "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired ordering of dimensions "
-            "i.e. input.dim() = %d is not equal to len(dims) = %d",
-            self->layout.ndim, dims.n);
+  WF__CHECK(
+      dims.n == self->layout.ndim, WF_RUNTIME,
+      "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired ordering of dimensions "
+      "i.e. input.dim() = %d is not equal to len(dims) = %d",
+      self->layout.ndim, dims.n);
   for (int i = 0; i < dims.n; i++) {
     order->at[i] = dims.at[i];
     WF__TRY(wf__wrap_dim(&order->at[i], dims.n, true));
@@ -137,7 +139,8 @@ static wf_status check_unique(const int64_t *wrapped, wf_dims given, const char 
   char text[WF__DIMS_TEXT];
   uint32_t seen = 0;
   for (int i = 0; i < given.n; i++) {
-    WF__CHECK(!(seen >> wrapped[i] & 1), WF_RUNTIME, "movedim: repeated dim in `%s` (%s)", what, wf__dims_text(given, text));
+    WF__CHECK(!(seen >> wrapped[i] & 1), WF_RUNTIME, "movedim: repeated dim in `%s` (%s)", what,
+              wf__dims_text(given, text));
     seen |= 1u << wrapped[i];
   }
   return WF_OK;
@@ -148,9 +151,10 @@ static wf_status movedim_order(const wf_tensor *self, wf_dims source, wf_dims de
   char a[WF__DIMS_TEXT], b[WF__DIMS_TEXT];
   int64_t from[WF_MAX_DIMS], to[WF_MAX_DIMS];
   int ndim = self->layout.ndim;
-  WF__CHECK(source.n == destination.n, WF_RUNTIME,
-            "movedim: Invalid source or destination dims: source (%s dims) should contain the same number of dims as destination (%s dims)",
-            wf__dims_text(source, a), wf__dims_text(destination, b));
+  WF__CHECK(
+      source.n == destination.n, WF_RUNTIME,
+      "movedim: Invalid source or destination dims: source (%s dims) should contain the same number of dims as destination (%s dims)",
+      wf__dims_text(source, a), wf__dims_text(destination, b));
   WF__TRY(wrap_all(source, ndim, from));
   WF__TRY(wrap_all(destination, ndim, to));
   WF__TRY(check_unique(from, source, "source"));
@@ -183,10 +187,16 @@ wf_tensor *wf_movedim(const wf_tensor *self, wf_dims source, wf_dims destination
 /* ---- squeeze, unsqueeze --------------------------------------------------------------------------------------------------------------- */
 
 static const wf__node_class squeeze_classes[2][3] = {
-    {{"SqueezeBackward0", wf__reshape_apply, NULL}, {"SqueezeBackward1", wf__reshape_apply, NULL}, {"SqueezeBackward2", wf__reshape_apply, NULL}},
-    {{"SqueezeBackward3", wf__reshape_apply, NULL}, {"SqueezeBackward4", wf__reshape_apply, NULL}, {"SqueezeBackward5", wf__reshape_apply, NULL}},
+    {{"SqueezeBackward0", wf__reshape_apply, NULL},
+     {"SqueezeBackward1", wf__reshape_apply, NULL},
+     {"SqueezeBackward2", wf__reshape_apply, NULL}},
+    {{"SqueezeBackward3", wf__reshape_apply, NULL},
+     {"SqueezeBackward4", wf__reshape_apply, NULL},
+     {"SqueezeBackward5", wf__reshape_apply, NULL}},
 };
-static const wf__node_class *squeeze_class(bool in_place, wf__squeeze_form form) { return &squeeze_classes[in_place][form]; }
+static const wf__node_class *squeeze_class(bool in_place, wf__squeeze_form form) {
+  return &squeeze_classes[in_place][form];
+}
 
 /* Bit d of *chosen: dim d may go. */
 static wf_status choose_dims(const wf_tensor *self, wf_dims dims, uint32_t *chosen) {
@@ -253,7 +263,8 @@ static const wf__node_class unsqueeze_in_place_class = {"UnsqueezeBackward1", un
 static wf_status unsqueeze_layout(const wf_tensor *self, int64_t *dim, wf__layout *l) {
   const wf__layout *old = &self->layout;
   WF__TRY(wf__wrap_dim(dim, old->ndim + 1, true));
-  WF__CHECK(old->ndim < WF_MAX_DIMS, WF_RUNTIME, "tensors have at most %d dimensions, but got %d", WF_MAX_DIMS, old->ndim + 1);
+  WF__CHECK(old->ndim < WF_MAX_DIMS, WF_RUNTIME, "tensors have at most %d dimensions, but got %d", WF_MAX_DIMS,
+            old->ndim + 1);
   *l = *old;
   for (int d = old->ndim; d > *dim; d--) {
     l->size[d] = old->size[d - 1];

@@ -41,14 +41,16 @@ static wf_status strided_layout(const wf_tensor *self, wf_dims size, wf_dims str
   if (offset == WF_NONE) offset = self->layout.offset;
   WF__CHECK(size.n == stride.n, WF_RUNTIME, "mismatch in length of strides and shape");
   for (int i = 0; i < stride.n; i++)
-    WF__CHECK(stride.at[i] >= 0, WF_RUNTIME, "as_strided: Negative strides are not supported at the moment, got strides: %s",
+    WF__CHECK(stride.at[i] >= 0, WF_RUNTIME,
+              "as_strided: Negative strides are not supported at the moment, got strides: %s",
               wf__dims_text(stride, strides));
   WF__CHECK(offset >= 0, WF_RUNTIME, "Tensor: invalid storage offset %lld", (long long)offset);
   WF__TRY(wf__nbytes_strided(size, stride, offset, itemsize, &needed));
-  WF__CHECK(needed <= have, WF_RUNTIME,
-            "setStorage: sizes %s, strides %s, storage offset %lld, and itemsize %zu requiring a storage size of %zu are out of bounds for "
-            "storage of size %zu",
-            wf__dims_text(size, sizes), wf__dims_text(stride, strides), (long long)offset, itemsize, needed, have);
+  WF__CHECK(
+      needed <= have, WF_RUNTIME,
+      "setStorage: sizes %s, strides %s, storage offset %lld, and itemsize %zu requiring a storage size of %zu are out of bounds for "
+      "storage of size %zu",
+      wf__dims_text(size, sizes), wf__dims_text(stride, strides), (long long)offset, itemsize, needed, have);
   return wf__layout_strided(l, size, stride, offset);
 }
 

@@ -8,7 +8,8 @@
 wf_status wf__factory_options(const wf_tensor_options *given, wf_dtype inferred, wf_tensor_options *out) {
   *out = given ? *given : wf_tensor_defaults();
   if (!out->dtype) out->dtype = inferred;
-  WF__CHECK(wf_dtype_size(out->dtype) > 0, WF_TYPE, "dtype must be one of the ten element types, but got %d", (int)out->dtype);
+  WF__CHECK(wf_dtype_size(out->dtype) > 0, WF_TYPE, "dtype must be one of the ten element types, but got %d",
+            (int)out->dtype);
   return WF_OK;
 }
 

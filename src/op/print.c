@@ -40,8 +40,8 @@ static void put_repeated(text *t, const char *s, int n) {
 
 typedef struct shown {
   wf_dtype dtype;
-  wf_tensor *tensor;           /* on the host, row-major */
-  bool edges[WF_MAX_DIMS];     /* only the first and last EDGE of this dim are there */
+  wf_tensor *tensor;       /* on the host, row-major */
+  bool edges[WF_MAX_DIMS]; /* only the first and last EDGE of this dim are there */
 } shown;
 
 /* One corner: bit d of `back` says which edge of dim d it lies on. */
@@ -56,7 +56,8 @@ static wf_status copy_corner(const shown *s, const wf_tensor *t, uint32_t back) 
   }
   WF__TRY(wf__layout_recount(&to));
   WF__TRY(wf__layout_recount(&from));
-  wf_tensor *target = wf__tensor_alias(s->tensor, s->dtype, &to), *source = target ? wf__tensor_alias(t, s->dtype, &from) : NULL;
+  wf_tensor *target = wf__tensor_alias(s->tensor, s->dtype, &to),
+            *source = target ? wf__tensor_alias(t, s->dtype, &from) : NULL;
   wf_status status = source ? wf__copy(target, source, false, false) : wf__self.pending;
   wf__tensor_release(target);
   wf__tensor_release(source);
@@ -90,7 +91,7 @@ static wf_scalar element(const shown *s, int64_t i) {
 /* ---- how numbers are written ---------------------------------------------------------------------------------------------------------- */
 
 typedef struct form {
-  bool integers;   /* floats: all are whole numbers */
+  bool integers; /* floats: all are whole numbers */
   bool scientific;
   int width;
 } form;

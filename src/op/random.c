@@ -31,7 +31,8 @@ static wf_tensor *drawn(wf_tensor *t, wf_plan *plan, const wf_tensor_options *op
 }
 
 static wf_status need_float(wf_dtype dtype, const char *kernel) {
-  WF__CHECK(wf_dtype_is_float(dtype), WF_NOT_IMPLEMENTED, "\"%s\" not implemented for '%s'", kernel, wf__scalar_type_text(dtype));
+  WF__CHECK(wf_dtype_is_float(dtype), WF_NOT_IMPLEMENTED, "\"%s\" not implemented for '%s'", kernel,
+            wf__scalar_type_text(dtype));
   return WF_OK;
 }
 
@@ -51,11 +52,13 @@ static wf_status check_uniform(wf_dtype dtype, double low, double high) {
   double most = largest(dtype);
   WF__CHECK(low >= -most && low <= most, WF_RUNTIME, "from is out of bounds for %s", wf__cpp_type_text(dtype));
   WF__CHECK(high >= -most && high <= most, WF_RUNTIME, "to is out of bounds for %s", wf__cpp_type_text(dtype));
-  WF__CHECK(low <= high, WF_RUNTIME, "uniform_ expects to return a [from, to) range, but found from=%g > to=%g", low, high);
-  WF__CHECK(high - low <= most, WF_RUNTIME,
-            "uniform_ expects to-from <= std::numeric_limits<%s>::max(), but found to=%g and from=%g which result in to-from to exceed the "
-            "limit",
-            wf__scalar_type_text(dtype), high, low);
+  WF__CHECK(low <= high, WF_RUNTIME, "uniform_ expects to return a [from, to) range, but found from=%g > to=%g", low,
+            high);
+  WF__CHECK(
+      high - low <= most, WF_RUNTIME,
+      "uniform_ expects to-from <= std::numeric_limits<%s>::max(), but found to=%g and from=%g which result in to-from to exceed the "
+      "limit",
+      wf__scalar_type_text(dtype), high, low);
   return WF_OK;
 }
 
@@ -72,8 +75,8 @@ static bool holds(wf_dtype dtype, int64_t v) {
 }
 
 static wf_status check_integers(wf_dtype dtype, int64_t low, int64_t high) {
-  WF__CHECK(low < high, WF_RUNTIME, "random_ expects 'from' to be less than 'to', but got from=%lld >= to=%lld", (long long)low,
-            (long long)high);
+  WF__CHECK(low < high, WF_RUNTIME, "random_ expects 'from' to be less than 'to', but got from=%lld >= to=%lld",
+            (long long)low, (long long)high);
   WF__CHECK(holds(dtype, low), WF_RUNTIME, "from is out of bounds for %s", wf__cpp_type_text(dtype));
   WF__CHECK(holds(dtype, high - 1), WF_RUNTIME, "to - 1 is out of bounds for %s", wf__cpp_type_text(dtype));
   return WF_OK;
@@ -117,8 +120,8 @@ static wf_status check_permutation(int64_t n, wf_dtype dtype) {
       [WF_F16] = 2049, [WF_BF16] = 257, [WF_F32] = 16777217, [WF_F64] = 9007199254740993};
   WF__CHECK(dtype != WF_BOOL, WF_NOT_IMPLEMENTED, "\"randperm\" not implemented for 'Bool'");
   if (n > 0 && !exact[dtype]) return wf__scalar_check_fits(wf_int(n - 1), dtype);
-  WF__CHECK(!exact[dtype] || n <= exact[dtype], WF_RUNTIME, "n cannot be greater than %lld for %s type.", (long long)exact[dtype],
-            wf__scalar_type_text(dtype));
+  WF__CHECK(!exact[dtype] || n <= exact[dtype], WF_RUNTIME, "n cannot be greater than %lld for %s type.",
+            (long long)exact[dtype], wf__scalar_type_text(dtype));
   return WF_OK;
 }
 
@@ -207,6 +210,7 @@ wf_status wf_bernoulli_(wf_tensor *self, double probability) {
   wf_plan plan = random_plan(WF__RANDOM_BERNOULLI, wf_float(probability), wf_no_scalar());
   WF__TRY(wf__given(self, "self"));
   WF__TRY(begin(self));
-  WF__CHECK(probability >= 0 && probability <= 1, WF_RUNTIME, "bernoulli_ expects p to be in [0, 1], but got p=%g", probability);
+  WF__CHECK(probability >= 0 && probability <= 1, WF_RUNTIME, "bernoulli_ expects p to be in [0, 1], but got p=%g",
+            probability);
   return draw_in_place(self, &plan, &bernoulli_in_place_class);
 }

@@ -24,8 +24,9 @@ static wf_tensor *view_sized(const wf_tensor *self, wf_dims size) {
   wf__layout layout;
   WF__TRY_OR(wf__infer_size(size, self->layout.numel, full), NULL);
   if (view_layout(self, wf_dims_of(full, size.n), &layout)) return view(self, &layout);
-  wf__fail(WF_RUNTIME, "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
-                       "contiguous subspaces). Use .reshape(...) instead.");
+  wf__fail(WF_RUNTIME,
+           "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
+           "contiguous subspaces). Use .reshape(...) instead.");
   wf__hint("%s; wf_reshape copies where no view exists", wf__describe(self, text));
   return NULL;
 }
@@ -124,8 +125,8 @@ static wf_status unflatten_sizes(const wf_tensor *self, int64_t dim, wf_dims siz
   bool fits = known == n || (inferred && known > 0 && n % known == 0);
   bool ambiguous = inferred && known == 0 && n == 0;
   WF__CHECK(!sound || fits || ambiguous, WF_RUNTIME,
-            "unflatten: Provided sizes %s don't multiply up to the size of dim %lld (%lld) in the input tensor", wf__dims_text(sizes, text),
-            (long long)dim, (long long)n);
+            "unflatten: Provided sizes %s don't multiply up to the size of dim %lld (%lld) in the input tensor",
+            wf__dims_text(sizes, text), (long long)dim, (long long)n);
   int64_t first = 0;
   if (!wf__wrap_dim(&first, self->layout.ndim, false) && !wf__infer_size(sizes, n, full)) return WF_OK;
   snprintf(inner, sizeof inner, "%s", wf_error_take().text);

@@ -2,7 +2,8 @@
 #include "op/view_make.h"
 
 static wf_status check_unmapped(const wf_tensor *self) {
-  WF__CHECK(!self->maps, WF_RUNTIME, "%s: the host accesses the tensor; call wf_tensor_unmap first", wf__self.frame->op);
+  WF__CHECK(!self->maps, WF_RUNTIME, "%s: the host accesses the tensor; call wf_tensor_unmap first",
+            wf__self.frame->op);
   return WF_OK;
 }
 
@@ -23,7 +24,8 @@ static wf_status row_major_at(wf_dims size, int64_t offset, size_t itemsize, wf_
   uint64_t bytes;
   bool overflow = __builtin_add_overflow((uint64_t)l->numel, (uint64_t)offset, &bytes);
   overflow |= __builtin_mul_overflow(bytes, (uint64_t)itemsize, &bytes);
-  WF__CHECK(!overflow && bytes <= INT64_MAX, WF_RUNTIME, "Storage size calculation overflowed with sizes=%s", wf__dims_text(size, text));
+  WF__CHECK(!overflow && bytes <= INT64_MAX, WF_RUNTIME, "Storage size calculation overflowed with sizes=%s",
+            wf__dims_text(size, text));
   *nbytes = l->numel ? (size_t)bytes : 0;
   return WF_OK;
 }
@@ -59,10 +61,11 @@ static wf_status check_source(const wf_tensor *self, const wf_tensor *source) {
   WF__TRY(check_unmapped(self));
   WF__CHECK(self->dtype == source->dtype, WF_RUNTIME, "Could not set tensor of type %s to a tensor of type %s",
             wf__cpp_type_text((wf_dtype)source->dtype), wf__cpp_type_text((wf_dtype)self->dtype));
-  WF__CHECK(wf__device_of(self) == wf__device_of(source), WF_RUNTIME,
-            "Attempted to set the storage of a tensor on device \"%s\" to a storage on different device \"%s\".  This is no longer allowed; "
-            "the devices must match.",
-            wf_device_name(wf__device_of(self)->id, a, sizeof a), wf_device_name(wf__device_of(source)->id, b, sizeof b));
+  WF__CHECK(
+      wf__device_of(self) == wf__device_of(source), WF_RUNTIME,
+      "Attempted to set the storage of a tensor on device \"%s\" to a storage on different device \"%s\".  This is no longer allowed; "
+      "the devices must match.",
+      wf_device_name(wf__device_of(self)->id, a, sizeof a), wf_device_name(wf__device_of(source)->id, b, sizeof b));
   return WF_OK;
 }
 

@@ -69,11 +69,12 @@ static wf_status check_narrow(const wf_tensor *self, int64_t *dim, int64_t *star
   WF__CHECK(length >= 0, WF_RUNTIME, "narrow(): length must be non-negative.");
   WF__TRY(wf__wrap_dim(dim, self->layout.ndim, true));
   int64_t size = self->layout.size[*dim];
-  WF__CHECK(*start >= -size && *start <= size, WF_INDEX, "start out of range (expected to be in range of [%lld, %lld], but got %lld)",
-            (long long)-size, (long long)size, (long long)*start);
+  WF__CHECK(*start >= -size && *start <= size, WF_INDEX,
+            "start out of range (expected to be in range of [%lld, %lld], but got %lld)", (long long)-size,
+            (long long)size, (long long)*start);
   if (*start < 0) *start += size;
-  WF__CHECK(length <= size - *start, WF_RUNTIME, "start (%lld) + length (%lld) exceeds dimension size (%lld).", (long long)*start,
-            (long long)length, (long long)size);
+  WF__CHECK(length <= size - *start, WF_RUNTIME, "start (%lld) + length (%lld) exceeds dimension size (%lld).",
+            (long long)*start, (long long)length, (long long)size);
   return WF_OK;
 }
 
@@ -104,8 +105,9 @@ static wf_status select_layout(const wf_tensor *self, select_payload *p, wf__lay
   WF__CHECK(l->ndim > 0, WF_INDEX, "select() cannot be applied to a 0-dim tensor.");
   WF__TRY(wf__wrap_dim(&p->dim, l->ndim, true));
   int64_t size = l->size[p->dim];
-  WF__CHECK(p->index >= -size && p->index < size, WF_INDEX, "select(): index %lld out of range for tensor of size %s at dimension %lld",
-            (long long)p->index, wf__dims_text(wf__layout_sizes(l), text), (long long)p->dim);
+  WF__CHECK(p->index >= -size && p->index < size, WF_INDEX,
+            "select(): index %lld out of range for tensor of size %s at dimension %lld", (long long)p->index,
+            wf__dims_text(wf__layout_sizes(l), text), (long long)p->dim);
   if (p->index < 0) p->index += size;
   l->offset += p->index * l->stride[p->dim];
   wf__layout_drop(l, p->dim);
@@ -148,13 +150,16 @@ static wf_status diagonal_layout(const wf_tensor *self, diagonal_payload *p, wf_
   *l = self->layout;
   WF__TRY(wf__wrap_dim(&p->a, l->ndim, true));
   WF__TRY(wf__wrap_dim(&p->b, l->ndim, true));
-  WF__CHECK(p->a != p->b, WF_RUNTIME, "diagonal dimensions cannot be identical %lld, %lld", (long long)given_a, (long long)given_b);
-  int64_t stride_a = l->stride[p->a], stride_b = l->stride[p->b], length = diagonal_length(l->size[p->a], l->size[p->b], p->offset);
+  WF__CHECK(p->a != p->b, WF_RUNTIME, "diagonal dimensions cannot be identical %lld, %lld", (long long)given_a,
+            (long long)given_b);
+  int64_t stride_a = l->stride[p->a], stride_b = l->stride[p->b],
+          length = diagonal_length(l->size[p->a], l->size[p->b], p->offset);
   if (length > 0) l->offset += p->offset >= 0 ? p->offset * stride_b : -p->offset * stride_a;
   wf__layout_drop(l, p->a > p->b ? p->a : p->b);
   wf__layout_drop(l, p->a > p->b ? p->b : p->a);
   l->size[l->ndim] = length;
-  WF__CHECK(!__builtin_add_overflow(stride_a, stride_b, &l->stride[l->ndim]), WF_RUNTIME, "Stride calculation overflowed");
+  WF__CHECK(!__builtin_add_overflow(stride_a, stride_b, &l->stride[l->ndim]), WF_RUNTIME,
+            "Stride calculation overflowed");
   l->ndim++;
   return wf__layout_recount(l);
 }
@@ -187,7 +192,8 @@ static wf_status unfold_apply(wf__node *node, wf_tensor *const *grad, wf_tensor 
   }
   int64_t windows = wf_sizes(grad[0]).at[p->dim];
   for (int64_t i = 0; i < p->size; i++) {
-    wf_tensor *part = wf_slice(whole, p->dim, i, i + (windows - 1) * p->step + 1, p->step), *g = wf_select(grad[0], -1, i);
+    wf_tensor *part = wf_slice(whole, p->dim, i, i + (windows - 1) * p->step + 1, p->step),
+              *g = wf_select(grad[0], -1, i);
     WF__TRY(part && g ? wf__ops.add_(part, g) : wf__self.pending);
   }
   out[0] = whole;
@@ -201,10 +207,11 @@ static wf_status unfold_layout(const wf_tensor *self, unfold_payload *p, wf__lay
   bool number = l->ndim == 0;
   int64_t extent = number ? 1 : l->size[p->dim], stride = number ? 1 : l->stride[p->dim];
   WF__CHECK(p->size >= 0, WF_RUNTIME, "size is %lld but must be >= 0", (long long)p->size);
-  WF__CHECK(p->size <= extent, WF_RUNTIME, "maximum size for tensor at dimension %lld is %lld but size is %lld", (long long)p->dim,
-            (long long)extent, (long long)p->size);
+  WF__CHECK(p->size <= extent, WF_RUNTIME, "maximum size for tensor at dimension %lld is %lld but size is %lld",
+            (long long)p->dim, (long long)extent, (long long)p->size);
   WF__CHECK(p->step > 0, WF_RUNTIME, "step is %lld but must be > 0", (long long)p->step);
-  WF__CHECK(l->ndim < WF_MAX_DIMS, WF_RUNTIME, "tensors have at most %d dimensions, but got %d", WF_MAX_DIMS, l->ndim + 1);
+  WF__CHECK(l->ndim < WF_MAX_DIMS, WF_RUNTIME, "tensors have at most %d dimensions, but got %d", WF_MAX_DIMS,
+            l->ndim + 1);
   if (!number) {
     int64_t count = (extent - p->size) / p->step + 1;
     l->size[p->dim] = count;

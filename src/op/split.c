@@ -92,11 +92,12 @@ static wf_tensors side_by_side(const wf_tensor *self, int64_t dim, int64_t count
 
 static wf_status check_split(const wf_tensor *self, int64_t size, int64_t *dim) {
   WF__CHECK(self->layout.ndim > 0, WF_RUNTIME, "split expects at least a 1-dimensional tensor");
-  WF__CHECK(size >= 0, WF_RUNTIME, "split expects split_size be non-negative, but got split_size=%lld", (long long)size);
+  WF__CHECK(size >= 0, WF_RUNTIME, "split expects split_size be non-negative, but got split_size=%lld",
+            (long long)size);
   WF__TRY(wf__wrap_dim(dim, self->layout.ndim, true));
   int64_t extent = self->layout.size[*dim];
-  WF__CHECK(size > 0 || extent == 0, WF_RUNTIME, "split_size can only be 0 if dimension size is 0, but got dimension size of %lld",
-            (long long)extent);
+  WF__CHECK(size > 0 || extent == 0, WF_RUNTIME,
+            "split_size can only be 0 if dimension size is 0, but got dimension size of %lld", (long long)extent);
   return WF_OK;
 }
 
@@ -121,13 +122,15 @@ static wf_status check_sizes(const wf_tensor *self, wf_dims sizes, int64_t *dim)
   WF__CHECK(self->layout.ndim > 0, WF_RUNTIME, "split expects at least a 1-dimensional tensor");
   WF__TRY(wf__wrap_dim(dim, self->layout.ndim, true));
   for (int i = 0; i < sizes.n; i++) {
-    WF__CHECK(sizes.at[i] >= 0, WF_RUNTIME, "split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes=%s",
+    WF__CHECK(sizes.at[i] >= 0, WF_RUNTIME,
+              "split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes=%s",
               wf__dims_text(sizes, text));
     overflow |= __builtin_add_overflow(sum, sizes.at[i], &sum);
   }
-  WF__CHECK(!overflow && sum == self->layout.size[*dim], WF_RUNTIME,
-            "split_with_sizes expects split_sizes to sum exactly to %lld (input tensor's size at dimension %lld), but got split_sizes=%s",
-            (long long)self->layout.size[*dim], (long long)given, wf__dims_text(sizes, text));
+  WF__CHECK(
+      !overflow && sum == self->layout.size[*dim], WF_RUNTIME,
+      "split_with_sizes expects split_sizes to sum exactly to %lld (input tensor's size at dimension %lld), but got split_sizes=%s",
+      (long long)self->layout.size[*dim], (long long)given, wf__dims_text(sizes, text));
   return WF_OK;
 }
 
@@ -141,9 +144,12 @@ wf_tensors wf_split_with_sizes(const wf_tensor *self, wf_dims split_sizes, int64
 
 static wf_tensors chunk(const wf_tensor *self, int64_t chunks, int64_t dim) {
   wf_tensors none = {NULL, 0};
-  WF__TRY_OR(self->layout.ndim > 0 ? WF_OK : wf__fail(WF_RUNTIME, "chunk expects at least a 1-dimensional tensor"), none);
-  WF__TRY_OR(chunks > 0 ? WF_OK
-                        : wf__fail(WF_RUNTIME, "chunk expects `chunks` to be greater than 0, got: %lld", (long long)chunks), none);
+  WF__TRY_OR(self->layout.ndim > 0 ? WF_OK : wf__fail(WF_RUNTIME, "chunk expects at least a 1-dimensional tensor"),
+             none);
+  WF__TRY_OR(chunks > 0
+                 ? WF_OK
+                 : wf__fail(WF_RUNTIME, "chunk expects `chunks` to be greater than 0, got: %lld", (long long)chunks),
+             none);
   WF__TRY_OR(wf__wrap_dim(&dim, self->layout.ndim, true), none);
   int64_t extent = self->layout.size[dim], size = extent / chunks + (extent % chunks != 0);
   if (size > 0) return split(self, size, dim);
@@ -165,7 +171,8 @@ wf_tensors wf_chunk(const wf_tensor *self, int64_t chunks, int64_t dim) {
 /* ---- tensor_split ------------------------------------------------------------------------------------------------------------------ */
 
 static wf_status check_tensor_split(const wf_tensor *self, int64_t *dim) {
-  WF__CHECK(self->layout.ndim > 0, WF_RUNTIME, "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims");
+  WF__CHECK(self->layout.ndim > 0, WF_RUNTIME,
+            "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims");
   return wf__wrap_dim(dim, self->layout.ndim, true);
 }
 

@@ -10,7 +10,8 @@ wf__node *wf__view_node(const wf_tensor *self, const wf__node_class *cls, const 
   return node;
 }
 
-wf_tensor *wf__view_of(const wf_tensor *self, const wf__layout *layout, const wf__node_class *cls, const void *payload, size_t bytes) {
+wf_tensor *wf__view_of(const wf_tensor *self, const wf__layout *layout, const wf__node_class *cls, const void *payload,
+                       size_t bytes) {
   wf_tensor *view = wf__tensor_alias(self, (wf_dtype)self->dtype, layout);
   wf__node *node = view ? wf__view_node(self, cls, payload, bytes) : NULL;
   if (view && !wf__self.pending) wf__view_made(view, self, WF__VIEW_DEFAULT, node, 0);
@@ -25,7 +26,8 @@ wf_status wf__view_in_place_begin(const wf_tensor *self) {
   return wf__inplace_check(self, &self, 1);
 }
 
-wf_status wf__view_in_place(wf_tensor *self, const wf__layout *layout, const wf__node_class *cls, const void *payload, size_t bytes) {
+wf_status wf__view_in_place(wf_tensor *self, const wf__layout *layout, const wf__node_class *cls, const void *payload,
+                            size_t bytes) {
   wf__node *node = wf__view_node(self, cls, payload, bytes);
   if (wf__self.pending) return wf__self.pending;
   self->layout = *layout;

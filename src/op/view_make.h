@@ -9,11 +9,13 @@
 /* The node of a view of self, with a copy of the payload; NULL when no gradient is recorded, or with an error record. */
 wf__node *wf__view_node(const wf_tensor *self, const wf__node_class *cls, const void *payload, size_t bytes);
 /* A tracked view of self with that layout and derivative. Caller's reference. */
-wf_tensor *wf__view_of(const wf_tensor *self, const wf__layout *layout, const wf__node_class *cls, const void *payload, size_t bytes);
+wf_tensor *wf__view_of(const wf_tensor *self, const wf__layout *layout, const wf__node_class *cls, const void *payload,
+                       size_t bytes);
 /* Before self's geometry is changed in place: refuses a missing tensor and what autograd refuses. */
 wf_status wf__view_in_place_begin(const wf_tensor *self);
 /* Gives self that layout: version +1, history. */
-wf_status wf__view_in_place(wf_tensor *self, const wf__layout *layout, const wf__node_class *cls, const void *payload, size_t bytes);
+wf_status wf__view_in_place(wf_tensor *self, const wf__layout *layout, const wf__node_class *cls, const void *payload,
+                            size_t bytes);
 
 /* wf_slice, wf_expand of a tensor that is there; caller's reference. */
 wf_tensor *wf__slice(const wf_tensor *self, int64_t dim, int64_t start, int64_t end, int64_t step);

@@ -9,8 +9,8 @@ wf_status wf__broadcast(wf_dims a, wf_dims b, int64_t *out, int *n) {
     int ia = i - (rank - a.n), ib = i - (rank - b.n);
     int64_t x = ia >= 0 ? a.at[ia] : 1, y = ib >= 0 ? b.at[ib] : 1;
     WF__CHECK(x == y || x == 1 || y == 1, WF_RUNTIME,
-              "The size of tensor a (%lld) must match the size of tensor b (%lld) at non-singleton dimension %d", (long long)x, (long long)y,
-              i);
+              "The size of tensor a (%lld) must match the size of tensor b (%lld) at non-singleton dimension %d",
+              (long long)x, (long long)y, i);
     size[i] = x == 1 ? y : x;
   }
   for (int i = 0; i < rank; i++) out[i] = size[i];
@@ -22,10 +22,11 @@ wf_status wf__layout_expand(const wf__layout *l, wf_dims size, const char *type,
   char target[WF__DIMS_TEXT], own[WF__DIMS_TEXT];
   int64_t sizes[WF_MAX_DIMS], strides[WF_MAX_DIMS];
   wf_dims have = wf__layout_sizes(l);
-  WF__CHECK(size.n >= l->ndim, WF_RUNTIME,
-            "expand(%s{%s}, size=%s): the number of sizes provided (%d) must be greater or equal to the number of dimensions in the tensor "
-            "(%d)",
-            type, wf__dims_text(have, own), wf__dims_text(size, target), size.n, l->ndim);
+  WF__CHECK(
+      size.n >= l->ndim, WF_RUNTIME,
+      "expand(%s{%s}, size=%s): the number of sizes provided (%d) must be greater or equal to the number of dimensions in the tensor "
+      "(%d)",
+      type, wf__dims_text(have, own), wf__dims_text(size, target), size.n, l->ndim);
   WF__CHECK(size.n <= WF_MAX_DIMS, WF_RUNTIME, "tensors have at most %d dimensions, but got %d", WF_MAX_DIMS, size.n);
   for (int i = size.n - 1; i >= 0; i--) {
     int own_dim = i - (size.n - l->ndim);
@@ -34,14 +35,16 @@ wf_status wf__layout_expand(const wf__layout *l, wf_dims size, const char *type,
       stride = l->stride[own_dim];
     } else { /* a new leading dim; what follows in `strides` is placed already */
       stride = l->ndim == 0 || i + 1 == size.n ? 0 : (int64_t)((uint64_t)sizes[i + 1] * (uint64_t)strides[i + 1]);
-      WF__CHECK(wanted != -1, WF_RUNTIME, "The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension %d", i);
+      WF__CHECK(wanted != -1, WF_RUNTIME,
+                "The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension %d", i);
     }
     if (wanted == -1) wanted = n;
     if (n != wanted) {
-      WF__CHECK(n == 1, WF_RUNTIME,
-                "The expanded size of the tensor (%lld) must match the existing size (%lld) at non-singleton dimension %d.  Target sizes: "
-                "%s.  Tensor sizes: %s",
-                (long long)wanted, (long long)n, i, wf__dims_text(size, target), wf__dims_text(have, own));
+      WF__CHECK(
+          n == 1, WF_RUNTIME,
+          "The expanded size of the tensor (%lld) must match the existing size (%lld) at non-singleton dimension %d.  Target sizes: "
+          "%s.  Tensor sizes: %s",
+          (long long)wanted, (long long)n, i, wf__dims_text(size, target), wf__dims_text(have, own));
       stride = 0;
     }
     sizes[i] = wanted;

@@ -3,28 +3,24 @@
 #include <string.h>
 #include "tensor/tensor.h"
 
-static const char *const scalar_types[WF_DTYPE_COUNT] = {
-    [WF_DTYPE_NONE] = "Undefined",
+static const char *const scalar_types[WF_DTYPE_COUNT] = {[WF_DTYPE_NONE] = "Undefined",
 #define WF_X(NAME, value, bytes, kind, brief, name, scalar_type, ...) [value] = scalar_type,
-    WF_DTYPE_TABLE(WF_X)
+                                                         WF_DTYPE_TABLE(WF_X)
 #undef WF_X
 };
-static const char *const cpp_types[WF_DTYPE_COUNT] = {
-    [WF_DTYPE_NONE] = "nullptr (uninitialized)",
+static const char *const cpp_types[WF_DTYPE_COUNT] = {[WF_DTYPE_NONE] = "nullptr (uninitialized)",
 #define WF_X(NAME, value, bytes, kind, brief, name, scalar_type, cpp_type, ...) [value] = cpp_type,
-    WF_DTYPE_TABLE(WF_X)
+                                                      WF_DTYPE_TABLE(WF_X)
 #undef WF_X
 };
-static const char *const brief_names[WF_DTYPE_COUNT] = {
-    [WF_DTYPE_NONE] = "none",
+static const char *const brief_names[WF_DTYPE_COUNT] = {[WF_DTYPE_NONE] = "none",
 #define WF_X(NAME, value, bytes, kind, brief, ...) [value] = brief,
-    WF_DTYPE_TABLE(WF_X)
+                                                        WF_DTYPE_TABLE(WF_X)
 #undef WF_X
 };
-static const char *const tensor_types[WF_DTYPE_COUNT] = {
-    [WF_DTYPE_NONE] = "UndefinedType",
+static const char *const tensor_types[WF_DTYPE_COUNT] = {[WF_DTYPE_NONE] = "UndefinedType",
 #define WF_X(NAME, value, bytes, kind, brief, name, scalar_type, cpp_type, tensor_type) [value] = tensor_type,
-    WF_DTYPE_TABLE(WF_X)
+                                                         WF_DTYPE_TABLE(WF_X)
 #undef WF_X
 };
 
@@ -71,7 +67,8 @@ wf_status wf__check_same_device(const wf_tensor *const *tensors, int n) {
     if (!common) common = device;
     if (device == common) continue;
     char a[32], b[32];
-    return wf__fail(WF_RUNTIME, "Expected all tensors to be on the same device, but found at least two devices, %s and %s!",
+    return wf__fail(WF_RUNTIME,
+                    "Expected all tensors to be on the same device, but found at least two devices, %s and %s!",
                     wf_device_name(common->id, a, sizeof a), wf_device_name(device->id, b, sizeof b));
   }
   return WF_OK;

@@ -5,7 +5,12 @@
 
 #include <stddef.h>
 
-typedef enum wf__object_kind { WF__OBJECT_TENSOR, WF__OBJECT_VERSION, WF__OBJECT_STORAGE, WF__OBJECT_KINDS } wf__object_kind;
+typedef enum wf__object_kind {
+  WF__OBJECT_TENSOR,
+  WF__OBJECT_VERSION,
+  WF__OBJECT_STORAGE,
+  WF__OBJECT_KINDS
+} wf__object_kind;
 
 /* An object of the kind, contents undefined. NULL on error. Costs a few loads when the list has one. */
 void *wf__object_take(wf__object_kind kind);

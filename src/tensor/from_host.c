@@ -23,24 +23,28 @@ wf_tensor *wf_from_data(const void *data, wf_dims size, wf_dtype dtype) {
   return wf__give(t);
 }
 
-static wf_status foreign_layout(void *data, size_t nbytes, wf_dims size, wf_dims stride, wf_dtype dtype, wf__layout *layout) {
+static wf_status foreign_layout(void *data, size_t nbytes, wf_dims size, wf_dims stride, wf_dtype dtype,
+                                wf__layout *layout) {
   char sizes[WF__DIMS_TEXT], strides[WF__DIMS_TEXT];
   size_t itemsize = wf_dtype_size(dtype), needed;
   WF__TRY(check_dtype(dtype));
   WF__TRY(wf__layout_contiguous(layout, size, itemsize));
   if (stride.n || !size.n) {
     for (int i = 0; i < stride.n; i++)
-      WF__CHECK(stride.at[i] >= 0, WF_RUNTIME, "as_strided: Negative strides are not supported at the moment, got strides: %s",
+      WF__CHECK(stride.at[i] >= 0, WF_RUNTIME,
+                "as_strided: Negative strides are not supported at the moment, got strides: %s",
                 wf__dims_text(stride, strides));
     WF__TRY(wf__layout_strided(layout, size, stride, 0));
   }
   WF__TRY(wf__layout_nbytes(layout, itemsize, &needed));
-  WF__CHECK(needed <= nbytes, WF_RUNTIME,
-            "setStorage: sizes %s, strides %s, storage offset 0, and itemsize %zu requiring a storage size of %zu are out of bounds for "
-            "storage of size %zu",
-            wf__dims_text(size, sizes), wf__dims_text(wf__layout_strides(layout), strides), itemsize, needed, nbytes);
+  WF__CHECK(
+      needed <= nbytes, WF_RUNTIME,
+      "setStorage: sizes %s, strides %s, storage offset 0, and itemsize %zu requiring a storage size of %zu are out of bounds for "
+      "storage of size %zu",
+      wf__dims_text(size, sizes), wf__dims_text(wf__layout_strides(layout), strides), itemsize, needed, nbytes);
   WF__CHECK(data || !needed, WF_VALUE, "from_memory: no memory given for %lld elements", (long long)layout->numel);
-  WF__CHECK((uintptr_t)data % itemsize == 0, WF_VALUE, "from_memory: %p isn't aligned to elements of %zu bytes", data, itemsize);
+  WF__CHECK((uintptr_t)data % itemsize == 0, WF_VALUE, "from_memory: %p isn't aligned to elements of %zu bytes", data,
+            itemsize);
   return WF_OK;
 }
 

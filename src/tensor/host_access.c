@@ -18,7 +18,8 @@ void *wf_tensor_map(wf_tensor *t, wf_access access) {
   WF__TRY_OR(t ? WF_OK : wf__fail(WF_VALUE, "tensor_map: no tensor"), NULL);
   const wf__device *device = wf__device_of(t);
   if (!device->backend->host_access) {
-    wf__fail(WF_RUNTIME, "can't map a tensor on %s: the host can't touch its memory", wf_device_name(device->id, name, sizeof name));
+    wf__fail(WF_RUNTIME, "can't map a tensor on %s: the host can't touch its memory",
+             wf_device_name(device->id, name, sizeof name));
     wf__hint("%s; copy it to cpu first, or use wf_to_host", wf__describe(t, description));
     return NULL;
   }

@@ -7,9 +7,9 @@
 /* What is being built: for each operand its byte strides over the broadcast shape. */
 typedef struct walk {
   int ndim;
-  int64_t size[WF_MAX_DIMS];                          /* permuted, then coalesced */
-  int64_t stride[WF__ITER_OPERANDS][WF_MAX_DIMS];     /* bytes */
-  uint8_t order[WF_MAX_DIMS];                         /* order[i]: dim of the shape that is i-th fastest */
+  int64_t size[WF_MAX_DIMS];                      /* permuted, then coalesced */
+  int64_t stride[WF__ITER_OPERANDS][WF_MAX_DIMS]; /* bytes */
+  uint8_t order[WF_MAX_DIMS];                     /* order[i]: dim of the shape that is i-th fastest */
 } walk;
 
 /* ---- checks ----------------------------------------------------------------------------------------------------------- */
@@ -35,8 +35,9 @@ static wf_status choose_device(wf__iter *it) {
   for (int i = 0; i < it->operands && common; i++) {
     if (!it->tensor[i] || wf__device_of(it->tensor[i]) == common) continue;
     char a[32], b[32];
-    return wf__fail(WF_RUNTIME, "Expected all tensors to be on the same device, but found at least two devices, %s and %s!",
-                    wf_device_name(common->id, a, sizeof a), wf_device_name(wf__device_of(it->tensor[i])->id, b, sizeof b));
+    return wf__fail(
+        WF_RUNTIME, "Expected all tensors to be on the same device, but found at least two devices, %s and %s!",
+        wf_device_name(common->id, a, sizeof a), wf_device_name(wf__device_of(it->tensor[i])->id, b, sizeof b));
   }
   if (common) it->device = common;
   return WF_OK;
@@ -79,7 +80,8 @@ static wf_status check_output_shapes(const wf__iter *it) {
   for (int i = 0; i < it->outputs && !it->reduction; i++)
     if (it->tensor[i] && !has_shape(it->tensor[i], it))
       return wf__fail(WF_RUNTIME, "output with shape %s doesn't match the broadcast shape %s",
-                      wf__dims_text(wf__layout_sizes(&it->tensor[i]->layout), own), wf__dims_text(wf_dims_of(it->shape, it->ndim), common));
+                      wf__dims_text(wf__layout_sizes(&it->tensor[i]->layout), own),
+                      wf__dims_text(wf_dims_of(it->shape, it->ndim), common));
   return WF_OK;
 }
 
@@ -184,7 +186,8 @@ static int compare_dims(const wf__iter *it, const walk *w, int a, int b) {
   for (int i = 0; i < it->operands; i++) {
     if (!it->tensor[i]) continue;
     int64_t x = w->stride[i][a], y = w->stride[i][b];
-    if (it->reduction && i < it->outputs && (x == 0) != (y == 0)) return y == 0 ? 1 : -1; /* reduced dims are the fastest */
+    if (it->reduction && i < it->outputs && (x == 0) != (y == 0))
+      return y == 0 ? 1 : -1; /* reduced dims are the fastest */
     if (x == 0 || y == 0) continue;
     if (x != y) return x < y ? -1 : 1;
     if (it->shape[a] > it->shape[b]) return 1;

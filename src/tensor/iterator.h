@@ -8,18 +8,19 @@
 #define WF__ITER_OPERANDS WF_PLAN_OPERANDS
 
 typedef struct wf__iter {
-  int outputs, operands;                       /* outputs come first */
-  wf_tensor *tensor[WF__ITER_OPERANDS];        /* borrowed. NULL output: made by wf__iter_build (then one reference, the caller's).
+  int outputs, operands; /* outputs come first */
+  wf_tensor
+      *tensor[WF__ITER_OPERANDS]; /* borrowed. NULL output: made by wf__iter_build (then one reference, the caller's).
                                                 * NULL input: a number in the plan's scalar[], which counts as an operand of rank 0 */
-  wf_dtype dtype[WF__ITER_OPERANDS];           /* of outputs to be made */
-  bool reduction;                              /* outputs are given and have size 1 in reduced dims, which get stride 0 */
-  bool linear;                                 /* keep row-major order: enforce_linear_iteration */
+  wf_dtype dtype[WF__ITER_OPERANDS]; /* of outputs to be made */
+  bool reduction;                    /* outputs are given and have size 1 in reduced dims, which get stride 0 */
+  bool linear;                       /* keep row-major order: enforce_linear_iteration */
   bool no_overlap_check;
   /* result */
   wf__device *device;
   int ndim;
-  int64_t shape[WF_MAX_DIMS];                  /* broadcast shape, before coalescing */
-  int made;                                    /* bit i: output i was made here */
+  int64_t shape[WF_MAX_DIMS]; /* broadcast shape, before coalescing */
+  int made;                   /* bit i: output i was made here */
 } wf__iter;
 
 /* Computes the broadcast shape, checks overlap and device, makes missing outputs with PyTorch's strides, and fills the plan's ndim, size,

@@ -84,8 +84,8 @@ wf_status wf__layout_contiguous(wf__layout *l, wf_dims size, size_t itemsize) {
   uint64_t n = 1, bytes;
   bool overflow = false;
   for (int i = 0; i < size.n; i++) {
-    WF__CHECK(size.at[i] >= 0, WF_RUNTIME, "Trying to create tensor with negative dimension %lld: %s", (long long)size.at[i],
-              wf__dims_text(size, text));
+    WF__CHECK(size.at[i] >= 0, WF_RUNTIME, "Trying to create tensor with negative dimension %lld: %s",
+              (long long)size.at[i], wf__dims_text(size, text));
     overflow |= __builtin_mul_overflow(n, (uint64_t)size.at[i], &n);
   }
   overflow |= __builtin_mul_overflow(n, (uint64_t)itemsize, &bytes);
@@ -123,8 +123,8 @@ wf_status wf__nbytes_strided(wf_dims size, wf_dims stride, int64_t offset, size_
   }
   overflow |= __builtin_mul_overflow(last, (uint64_t)itemsize, &last);
   if (overflow || last > INT64_MAX) /* PyTorch leaves the strides of a number away */
-    return size.n ? wf__fail(WF_RUNTIME, "Storage size calculation overflowed with sizes=%s and strides=%s", wf__dims_text(size, sizes),
-                             wf__dims_text(stride, strides))
+    return size.n ? wf__fail(WF_RUNTIME, "Storage size calculation overflowed with sizes=%s and strides=%s",
+                             wf__dims_text(size, sizes), wf__dims_text(stride, strides))
                   : overflowed(size);
   *nbytes = (size_t)last;
   return WF_OK;

@@ -7,7 +7,7 @@
 
 typedef struct wf__layout {
   int32_t ndim;
-  int64_t numel;                /* product of sizes, kept up to date by whoever changes them */
+  int64_t numel; /* product of sizes, kept up to date by whoever changes them */
   int64_t offset;
   int64_t size[WF_MAX_DIMS];
   int64_t stride[WF_MAX_DIMS];
@@ -42,7 +42,13 @@ void wf__layout_preserve(const wf__layout *l, wf__layout *out);
 /* The layout of a new tensor shaped like `l` in `format`, PRESERVE included. */
 wf_status wf__layout_like(const wf__layout *l, wf_memory_format format, size_t itemsize, wf__layout *out);
 
-typedef enum wf__overlap { WF__OVERLAP_NO, WF__OVERLAP_YES, WF__OVERLAP_PARTIAL, WF__OVERLAP_FULL, WF__OVERLAP_TOO_HARD } wf__overlap;
+typedef enum wf__overlap {
+  WF__OVERLAP_NO,
+  WF__OVERLAP_YES,
+  WF__OVERLAP_PARTIAL,
+  WF__OVERLAP_FULL,
+  WF__OVERLAP_TOO_HARD
+} wf__overlap;
 /* Whether an index range can hit one element twice: NO, YES or TOO_HARD. */
 wf__overlap wf__overlap_within(const wf__layout *l);
 

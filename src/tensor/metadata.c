@@ -23,6 +23,10 @@ wf_dtype wf_dtype_of(const wf_tensor *t) { return t ? (wf_dtype)t->dtype : WF_DT
 wf_device wf_device_of(const wf_tensor *t) { return t ? t->storage->device->id : wf_cpu(); }
 size_t wf_storage_nbytes(const wf_tensor *t) { return t ? t->storage->nbytes : 0; }
 bool wf_shares_storage(const wf_tensor *a, const wf_tensor *b) { return a && b && a->storage == b->storage; }
-bool wf_is_contiguous(const wf_tensor *t, wf_memory_format format) { return t && wf__is_contiguous(&t->layout, format); }
-uint32_t wf_version_of(const wf_tensor *t) { return t ? atomic_load_explicit(&t->version->value, memory_order_relaxed) : 0; }
+bool wf_is_contiguous(const wf_tensor *t, wf_memory_format format) {
+  return t && wf__is_contiguous(&t->layout, format);
+}
+uint32_t wf_version_of(const wf_tensor *t) {
+  return t ? atomic_load_explicit(&t->version->value, memory_order_relaxed) : 0;
+}
 bool wf_is_pinned(const wf_tensor *t) { return t && t->storage->pinned; }

@@ -24,21 +24,24 @@ wf__overlap wf__overlap_between(const wf_tensor *a, const wf_tensor *b) {
   if (!wf__is_dense(&a->layout) || !wf__is_dense(&b->layout)) return WF__OVERLAP_TOO_HARD;
   if (a->storage != b->storage) return WF__OVERLAP_NO;
   range x = bytes_of(a), y = bytes_of(b);
-  if (x.begin == y.begin && x.end == y.end) return equal_strides(&a->layout, &b->layout) ? WF__OVERLAP_FULL : WF__OVERLAP_PARTIAL;
+  if (x.begin == y.begin && x.end == y.end)
+    return equal_strides(&a->layout, &b->layout) ? WF__OVERLAP_FULL : WF__OVERLAP_PARTIAL;
   return x.begin < y.end && y.begin < x.end ? WF__OVERLAP_PARTIAL : WF__OVERLAP_NO;
 }
 
 wf_status wf__check_internal_overlap(const wf_tensor *t) {
-  WF__CHECK(wf__overlap_within(&t->layout) != WF__OVERLAP_YES, WF_RUNTIME,
-            "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please clone() the "
-            "tensor before performing the operation.");
+  WF__CHECK(
+      wf__overlap_within(&t->layout) != WF__OVERLAP_YES, WF_RUNTIME,
+      "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please clone() the "
+      "tensor before performing the operation.");
   return WF_OK;
 }
 
 static wf_status refuse_overlap(void) {
-  return wf__fail(WF_RUNTIME,
-                  "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory location. "
-                  "Please clone() the tensor before performing the operation.");
+  return wf__fail(
+      WF_RUNTIME,
+      "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory location. "
+      "Please clone() the tensor before performing the operation.");
 }
 
 wf_status wf__check_partial_overlap(const wf_tensor *written, const wf_tensor *read) {

@@ -6,7 +6,11 @@
 #include "base/host.h"
 #include "tensor/tensor.h"
 
-enum { TAG_HOLE = 1, TAG_ARRAY = 2, TAG_BITS = 2 }; /* in the low bits of an entry; holes keep the next hole's index above them */
+enum {
+  TAG_HOLE = 1,
+  TAG_ARRAY = 2,
+  TAG_BITS = 2
+}; /* in the low bits of an entry; holes keep the next hole's index above them */
 #define NO_HOLE UINT32_MAX
 
 typedef struct mark {
@@ -22,8 +26,12 @@ typedef struct scopes {
 } scopes;
 
 static inline uintptr_t tagged(const void *p, int tag) { return (uintptr_t)p | (uintptr_t)tag; }
-static inline void note_place(wf_tensor *t, uint32_t at) { __atomic_store_n(&t->scope, (void *)((uintptr_t)at + 1), __ATOMIC_RELAXED); }
-static inline uint32_t noted_place(const wf_tensor *t) { return (uint32_t)((uintptr_t)__atomic_load_n(&t->scope, __ATOMIC_RELAXED) - 1); }
+static inline void note_place(wf_tensor *t, uint32_t at) {
+  __atomic_store_n(&t->scope, (void *)((uintptr_t)at + 1), __ATOMIC_RELAXED);
+}
+static inline uint32_t noted_place(const wf_tensor *t) {
+  return (uint32_t)((uintptr_t)__atomic_load_n(&t->scope, __ATOMIC_RELAXED) - 1);
+}
 
 static void drop_entry(uintptr_t entry) {
   if (entry & TAG_HOLE) return;

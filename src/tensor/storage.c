@@ -55,7 +55,8 @@ wf_status wf__storage_grow(wf__storage *s, size_t nbytes) {
   WF__CHECK(s->resizable, WF_RUNTIME, "Trying to resize storage that is not resizable");
   wf__memory grown;
   WF__TRY(take_memory(s->device, s->pinned, nbytes, &grown));
-  wf_transfer move = {.direction = WF_DEVICE_TO_DEVICE, .dst = grown.address, .src = s->memory.address, .bytes = s->nbytes};
+  wf_transfer move = {
+      .direction = WF_DEVICE_TO_DEVICE, .dst = grown.address, .src = s->memory.address, .bytes = s->nbytes};
   move.tag.kind = WF_EVENT_COPY;
   wf_status status = s->pinned ? wf__device_wait(wf__device_accelerator(), "resize of pinned memory") : WF_OK;
   if (!status && s->nbytes) status = wf__transfer(s->device, &move, false);

@@ -82,4 +82,6 @@ wf_tensor *wf_retain(wf_tensor *tensor) {
   return tensor;
 }
 
-wf_tensor_options wf_tensor_defaults(void) { return (wf_tensor_options){.device = wf_cpu(), .format = WF_FORMAT_CONTIGUOUS}; }
+wf_tensor_options wf_tensor_defaults(void) {
+  return (wf_tensor_options){.device = wf_cpu(), .format = WF_FORMAT_CONTIGUOUS};
+}

@@ -18,14 +18,14 @@ typedef struct wf__storage {
   wf__memory memory;
   void (*deleter)(void *data, void *context); /* foreign memory only */
   void *context;
-  const char *made_by;                        /* operator that allocated it, for reports */
+  const char *made_by; /* operator that allocated it, for reports */
 } wf__storage;
 
 /* How often data was written in place. Shared by a base, its views and detach; not by .data or clone. */
 typedef struct wf__version {
   atomic_int refs;
   _Atomic uint32_t value;
-  const char *_Atomic changed_by;             /* operator of the last change, for hints; NULL unknown */
+  const char *_Atomic changed_by; /* operator of the last change, for hints; NULL unknown */
 } wf__version;
 
 /* What autograd knows of a tensor; NULL for tensors that never met it. autograd/meta.h has the struct. */
@@ -33,23 +33,23 @@ typedef struct wf__meta wf__meta;
 
 /* How a view came to be; decides whether it may be changed in place. */
 typedef enum wf__creation {
-  WF__VIEW_NOT = 0,      /* not a tracked view */
+  WF__VIEW_NOT = 0, /* not a tracked view */
   WF__VIEW_DEFAULT,
   WF__VIEW_MULTI_OUTPUT, /* split, chunk, unbind */
   WF__VIEW_NO_GRAD,      /* made while gradient mode was off */
-  WF__VIEW_FROZEN        /* a gradient that others see too, as a hook gets it: no base, and may not be changed in place */
+  WF__VIEW_FROZEN /* a gradient that others see too, as a hook gets it: no base, and may not be changed in place */
 } wf__creation;
 
 struct wf_tensor {
   atomic_int refs;
-  uint8_t dtype;         /* wf_dtype */
-  uint8_t creation;      /* wf__creation */
-  uint8_t maps;          /* open wf_tensor_map accesses */
+  uint8_t dtype;    /* wf_dtype */
+  uint8_t creation; /* wf__creation */
+  uint8_t maps;     /* open wf_tensor_map accesses */
   uint8_t reserved;
-  wf__layout layout;     /* ndim, sizes, strides, offset */
+  wf__layout layout; /* ndim, sizes, strides, offset */
   wf__storage *storage;
   wf__version *version;
-  wf_tensor *base;       /* of a tracked view: the tensor that isn't a view; one reference */
+  wf_tensor *base; /* of a tracked view: the tensor that isn't a view; one reference */
   wf__meta *meta;
   uint32_t seen_version; /* of a view: version at which its meta's grad_fn was made (history is rewritten lazily) */
   void *scope;           /* tensor/scope.c */
@@ -57,8 +57,9 @@ struct wf_tensor {
 
 /* What tensor/ needs from autograd/, registered downward by its constructor (tensor/upward.c). Slots are never NULL. */
 typedef struct wf__upward {
-  void (*meta_release)(wf__meta *meta);               /* the last step of freeing a tensor that has one */
-  wf_status (*write_check)(const wf_tensor *self);    /* before the host writes through wf_tensor_map: leaves that require grad refuse */
+  void (*meta_release)(wf__meta *meta); /* the last step of freeing a tensor that has one */
+  wf_status (*write_check)(
+      const wf_tensor *self); /* before the host writes through wf_tensor_map: leaves that require grad refuse */
 } wf__upward;
 extern wf__upward wf__upward_calls;
 

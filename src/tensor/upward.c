@@ -2,6 +2,9 @@
 #include "tensor/tensor.h"
 
 static void no_meta(wf__meta *meta) { (void)meta; }
-static wf_status may_write(const wf_tensor *self) { (void)self; return WF_OK; }
+static wf_status may_write(const wf_tensor *self) {
+  (void)self;
+  return WF_OK;
+}
 
 wf__upward wf__upward_calls = {no_meta, may_write};

@@ -7,7 +7,8 @@ wf_status wf__wrap_dim(int64_t *dim, int64_t ndim, bool wrap_scalar) {
     WF__CHECK(wrap_scalar, WF_INDEX, "Dimension specified as %lld but tensor has no dimensions", (long long)d);
     n = 1;
   }
-  WF__CHECK(d >= -n && d < n, WF_INDEX, "Dimension out of range (expected to be in range of [%lld, %lld], but got %lld)", (long long)-n,
+  WF__CHECK(d >= -n && d < n, WF_INDEX,
+            "Dimension out of range (expected to be in range of [%lld, %lld], but got %lld)", (long long)-n,
             (long long)(n - 1), (long long)d);
   *dim = d < 0 ? d + n : d;
   return WF_OK;
@@ -18,7 +19,8 @@ wf_status wf__infer_size(wf_dims size, int64_t numel, int64_t *out) {
   int inferred = -1;
   uint64_t known = 1;
   bool overflow = false;
-  WF__CHECK(size.n >= 0 && size.n <= WF_MAX_DIMS, WF_RUNTIME, "tensors have at most %d dimensions, but got %d", WF_MAX_DIMS, size.n);
+  WF__CHECK(size.n >= 0 && size.n <= WF_MAX_DIMS, WF_RUNTIME, "tensors have at most %d dimensions, but got %d",
+            WF_MAX_DIMS, size.n);
   for (int i = 0; i < size.n; i++) {
     int64_t v = out[i] = size.at[i];
     if (v == -1) {
@@ -26,16 +28,19 @@ wf_status wf__infer_size(wf_dims size, int64_t numel, int64_t *out) {
       inferred = i;
       continue;
     }
-    WF__CHECK(v >= 0, WF_RUNTIME, "invalid shape dimension %lld at index %d of shape %s", (long long)v, i, wf__dims_text(size, text));
+    WF__CHECK(v >= 0, WF_RUNTIME, "invalid shape dimension %lld at index %d of shape %s", (long long)v, i,
+              wf__dims_text(size, text));
     overflow |= __builtin_mul_overflow(known, (uint64_t)v, &known);
   }
   uint64_t n = (uint64_t)numel;
   bool ambiguous = !overflow && inferred >= 0 && known == 0 && n == 0;
-  WF__CHECK(!ambiguous, WF_RUNTIME,
-            "cannot reshape tensor of 0 elements into shape %s because the unspecified dimension size -1 can be any value and is ambiguous",
-            wf__dims_text(size, text));
+  WF__CHECK(
+      !ambiguous, WF_RUNTIME,
+      "cannot reshape tensor of 0 elements into shape %s because the unspecified dimension size -1 can be any value and is ambiguous",
+      wf__dims_text(size, text));
   bool fits = !overflow && (known == n || (inferred >= 0 && known > 0 && n % known == 0));
-  WF__CHECK(fits, WF_RUNTIME, "shape '%s' is invalid for input of size %lld", wf__dims_text(size, text), (long long)numel);
+  WF__CHECK(fits, WF_RUNTIME, "shape '%s' is invalid for input of size %lld", wf__dims_text(size, text),
+            (long long)numel);
   if (inferred >= 0) out[inferred] = (int64_t)(n / known);
   return WF_OK;
 }
@@ -44,7 +49,8 @@ static void packed(wf_dims size, int64_t *stride) {
   int64_t step = 1;
   for (int i = size.n - 1; i >= 0; i--) {
     stride[i] = step;
-    if (size.at[i] > 1 && __builtin_mul_overflow(step, size.at[i], &step)) step = INT64_MAX; /* the sizes hold a 0: any stride will do */
+    if (size.at[i] > 1 && __builtin_mul_overflow(step, size.at[i], &step))
+      step = INT64_MAX; /* the sizes hold a 0: any stride will do */
   }
 }
 

@@ -20,13 +20,13 @@ static inline const char *geometry_text(const wf_tensor *t) {
 }
 
 /* The expression gives a tensor of that geometry; frees it. */
-#define assert_geometry(expression, expected)                                                         \
-  do {                                                                                                \
-    wf_tensor *wf_test_result = (expression);                                                         \
-    if (!wf_test_result) fail_msg("%s: %s", #expression, wf_error_take().text);                       \
-    if (strcmp(geometry_text(wf_test_result), (expected)))                                            \
-      fail_msg("%s: %s, expected %s", #expression, geometry_text(wf_test_result), (expected));        \
-    wf_free(wf_test_result);                                                                          \
+#define assert_geometry(expression, expected)                                                  \
+  do {                                                                                         \
+    wf_tensor *wf_test_result = (expression);                                                  \
+    if (!wf_test_result) fail_msg("%s: %s", #expression, wf_error_take().text);                \
+    if (strcmp(geometry_text(wf_test_result), (expected)))                                     \
+      fail_msg("%s: %s, expected %s", #expression, geometry_text(wf_test_result), (expected)); \
+    wf_free(wf_test_result);                                                                   \
   } while (0)
 
 /* The expression fails with that kind and text. */
@@ -51,25 +51,34 @@ static inline int64_t elements_of(const wf_tensor *t, double *out) {
       case WF_I32: out[i] = *(const int32_t *)at; break;
       case WF_I16: out[i] = *(const int16_t *)at; break;
       case WF_I8: out[i] = *(const int8_t *)at; break;
-      case WF_U8: case WF_BOOL: out[i] = *(const uint8_t *)at; break;
+      case WF_U8:
+      case WF_BOOL: out[i] = *(const uint8_t *)at; break;
       default: fail_msg("dtype %s isn't read here", wf_dtype_name(wf_dtype_of(t)));
     }
   }
   return (int64_t)n;
 }
 
-#define assert_elements(expression, ...)                                                              \
-  do {                                                                                                \
-    wf_tensor *wf_test_result = (expression);                                                         \
-    if (!wf_test_result) fail_msg("%s: %s", #expression, wf_error_take().text);                       \
-    const double wf_test_expected[] = {__VA_ARGS__};                                                  \
-    double wf_test_found[1024];                                                                       \
-    int64_t wf_test_n = elements_of(wf_test_result, wf_test_found);                                   \
-    assert_int_equal(wf_test_n, sizeof wf_test_expected / sizeof *wf_test_expected);                  \
-    for (int64_t i = 0; i < wf_test_n; i++)                                                           \
-      if (wf_test_found[i] != wf_test_expected[i])                                                    \
-        fail_msg("%s: element %lld is %.17g, expected %.17g", #expression, (long long)i, wf_test_found[i], wf_test_expected[i]); \
-    wf_free(wf_test_result);                                                                          \
+/* The tensor has these elements; it stays. */
+#define assert_elements_of(tensor, ...)                                                                \
+  do {                                                                                                 \
+    const wf_tensor *wf_test_shown = (tensor);                                                         \
+    if (!wf_test_shown) fail_msg("%s: %s", #tensor, wf_error_take().text);                             \
+    const double wf_test_expected[] = {__VA_ARGS__};                                                   \
+    double wf_test_found[1024];                                                                        \
+    int64_t wf_test_n = elements_of(wf_test_shown, wf_test_found);                                     \
+    assert_int_equal(wf_test_n, sizeof wf_test_expected / sizeof *wf_test_expected);                   \
+    for (int64_t i = 0; i < wf_test_n; i++)                                                            \
+      if (wf_test_found[i] != wf_test_expected[i])                                                     \
+        fail_msg("%s: element %lld is %.17g, expected %.17g", #tensor, (long long)i, wf_test_found[i], \
+                 wf_test_expected[i]);                                                                 \
+  } while (0)
+/* The expression gives a tensor with these elements; frees it. */
+#define assert_elements(expression, ...)             \
+  do {                                               \
+    wf_tensor *wf_test_result = (expression);        \
+    assert_elements_of(wf_test_result, __VA_ARGS__); \
+    wf_free(wf_test_result);                         \
   } while (0)
 
 #endif

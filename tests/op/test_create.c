@@ -46,10 +46,13 @@ static void sizes_are_checked_before_memory_is_taken(void **state) {
   wf_tensor_options last = typed(WF_F32), bytes = typed(WF_U8);
   last.format = WF_FORMAT_CHANNELS_LAST;
   assert_geometry(wf_empty(WF_SHAPE(2, 3, 4, 5), &last), "[2, 3, 4, 5] [60, 1, 15, 3] +0");
-  assert_geometry(wf_zeros(WF_SHAPE(BIG, 0, BIG), NULL), "[1099511627776, 0, 1099511627776] [1099511627776, 1099511627776, 1] +0");
+  assert_geometry(wf_zeros(WF_SHAPE(BIG, 0, BIG), NULL),
+                  "[1099511627776, 0, 1099511627776] [1099511627776, 1099511627776, 1] +0");
   assert_refused(wf_zeros(WF_SHAPE(2, -3), NULL), WF_RUNTIME, "zeros: Dimension size must be non-negative.");
-  assert_refused(wf_ones(WF_SHAPE(2, -3), NULL), WF_RUNTIME, "Trying to create tensor with negative dimension -3: [2, -3]");
-  assert_refused(wf_full(WF_SHAPE(-7), wf_int(300), &bytes), WF_RUNTIME, "Trying to create tensor with negative dimension -7: [-7]");
+  assert_refused(wf_ones(WF_SHAPE(2, -3), NULL), WF_RUNTIME,
+                 "Trying to create tensor with negative dimension -3: [2, -3]");
+  assert_refused(wf_full(WF_SHAPE(-7), wf_int(300), &bytes), WF_RUNTIME,
+                 "Trying to create tensor with negative dimension -7: [-7]");
   assert_refused(wf_ones(WF_SHAPE(2, 2, 1, (int64_t)1 << 61), NULL), WF_RUNTIME,
                  "Storage size calculation overflowed with sizes=[2, 2, 1, 2305843009213693952]");
   assert_refused(wf_empty(WF_SHAPE(2, 3), &last), WF_RUNTIME, "required rank 4 tensor to use channels_last format");
@@ -74,11 +77,15 @@ static void values_must_fit_the_dtype(void **state) {
   assert_elements(filled(wf_float(NAN), WF_BOOL), 1, 1);
   assert_elements(filled(wf_float(INFINITY), WF_F32), INFINITY, INFINITY);
   assert_refused(filled(wf_int(-256), WF_U8), WF_RUNTIME, "value cannot be converted to type uint8_t without overflow");
-  assert_refused(filled(wf_float(-0.5), WF_U8), WF_RUNTIME, "value cannot be converted to type uint8_t without overflow");
-  assert_refused(filled(wf_int(65505), WF_F16), WF_RUNTIME, "value cannot be converted to type c10::Half without overflow");
-  assert_refused(filled(wf_float(3.5e38), WF_F32), WF_RUNTIME, "value cannot be converted to type float without overflow");
+  assert_refused(filled(wf_float(-0.5), WF_U8), WF_RUNTIME,
+                 "value cannot be converted to type uint8_t without overflow");
+  assert_refused(filled(wf_int(65505), WF_F16), WF_RUNTIME,
+                 "value cannot be converted to type c10::Half without overflow");
+  assert_refused(filled(wf_float(3.5e38), WF_F32), WF_RUNTIME,
+                 "value cannot be converted to type float without overflow");
   wf_tensor_options bytes = typed(WF_U8);
-  assert_refused(wf_full(WF_SHAPE(0), wf_int(300), &bytes), WF_RUNTIME, "value cannot be converted to type uint8_t without overflow");
+  assert_refused(wf_full(WF_SHAPE(0), wf_int(300), &bytes), WF_RUNTIME,
+                 "value cannot be converted to type uint8_t without overflow");
 }
 
 static void ranges_count_in_double_and_integers_exactly(void **state) {
@@ -105,12 +112,16 @@ static void ranges_count_in_double_and_integers_exactly(void **state) {
 static void ranges_are_refused_in_pytorchs_order(void **state) {
   (void)state;
   assert_refused(range(wf_float(INFINITY), wf_int(3), wf_int(0), WF_F32), WF_RUNTIME, "step must be nonzero");
-  assert_refused(range(wf_float(INFINITY), wf_int(3), wf_float(NAN), WF_F32), WF_RUNTIME, "step must be finite but got nan");
+  assert_refused(range(wf_float(INFINITY), wf_int(3), wf_float(NAN), WF_F32), WF_RUNTIME,
+                 "step must be finite but got nan");
   assert_refused(range(wf_int(0), wf_float(INFINITY), wf_int(-1), WF_F32), WF_RUNTIME, "unsupported range: 0 -> inf");
-  assert_refused(range(wf_float(1.23456789), wf_float(NAN), wf_int(1), WF_F32), WF_RUNTIME, "unsupported range: 1.23457 -> nan");
-  assert_refused(range(wf_int(0), wf_int(1), wf_int(-1), WF_F32), WF_RUNTIME, "upper bound and lower bound inconsistent with step sign");
+  assert_refused(range(wf_float(1.23456789), wf_float(NAN), wf_int(1), WF_F32), WF_RUNTIME,
+                 "unsupported range: 1.23457 -> nan");
+  assert_refused(range(wf_int(0), wf_int(1), wf_int(-1), WF_F32), WF_RUNTIME,
+                 "upper bound and lower bound inconsistent with step sign");
   assert_refused(range(wf_int(0), wf_int(3), wf_float(1e-30), WF_F32), WF_RUNTIME, "invalid size, possible overflow?");
-  assert_refused(range(wf_int(0), wf_int(3), wf_int(0), WF_BOOL), WF_NOT_IMPLEMENTED, "\"arange_cpu\" not implemented for 'Bool'");
+  assert_refused(range(wf_int(0), wf_int(3), wf_int(0), WF_BOOL), WF_NOT_IMPLEMENTED,
+                 "\"arange_cpu\" not implemented for 'Bool'");
   assert_refused(range(wf_float(1e19), wf_float(2e19), wf_float(1e18), WF_I64), WF_RUNTIME,
                  "value cannot be converted to type int64_t without overflow");
 }
@@ -125,8 +136,10 @@ static void lines_end_where_they_are_told(void **state) {
   assert_elements(line(wf_int(-1), wf_int(3), 3, WF_U8), 255, 129, 3);
   assert_geometry(line(wf_int(300), wf_int(1), 0, WF_U8), "[0] [1] +0");
   assert_refused(line(wf_int(0), wf_int(1), -1, WF_F32), WF_RUNTIME, "number of steps must be non-negative");
-  assert_refused(line(wf_int(0), wf_int(300), 2, WF_U8), WF_RUNTIME, "value cannot be converted to type uint8_t without overflow");
-  assert_refused(line(wf_int(0), wf_int(1), 2, WF_BOOL), WF_NOT_IMPLEMENTED, "\"linspace_cpu\" not implemented for 'Bool'");
+  assert_refused(line(wf_int(0), wf_int(300), 2, WF_U8), WF_RUNTIME,
+                 "value cannot be converted to type uint8_t without overflow");
+  assert_refused(line(wf_int(0), wf_int(1), 2, WF_BOOL), WF_NOT_IMPLEMENTED,
+                 "\"linspace_cpu\" not implemented for 'Bool'");
   assert_elements(line(wf_int(0), wf_int(1), 1, WF_BOOL), 0);
 }
 
@@ -143,18 +156,23 @@ static void like_tensors_take_size_layout_and_dtype(void **state) {
   (void)state;
   wf_scope s = wf_scope_begin();
   wf_tensor_options integers = typed(WF_I32);
-  wf_tensor *x = wf_ones(WF_SHAPE(2, 3), &integers), *turned = wf_t(x), *gaps = wf_slice(wf_ones(WF_SHAPE(5, 5), NULL), 0, 0, 5, 2);
+  wf_tensor *x = wf_ones(WF_SHAPE(2, 3), &integers), *turned = wf_t(x),
+            *gaps = wf_slice(wf_ones(WF_SHAPE(5, 5), NULL), 0, 0, 5, 2);
   assert_geometry(wf_zeros_like(turned, WF_DTYPE_NONE, WF_FORMAT_PRESERVE), "[3, 2] [1, 3] +0");
   assert_geometry(wf_zeros_like(turned, WF_DTYPE_NONE, WF_FORMAT_CONTIGUOUS), "[3, 2] [2, 1] +0");
-  assert_geometry(wf_ones_like(wf_expand(x, WF_SHAPE(4, 2, 3)), WF_DTYPE_NONE, WF_FORMAT_PRESERVE), "[4, 2, 3] [6, 3, 1] +0");
+  assert_geometry(wf_ones_like(wf_expand(x, WF_SHAPE(4, 2, 3)), WF_DTYPE_NONE, WF_FORMAT_PRESERVE),
+                  "[4, 2, 3] [6, 3, 1] +0");
   assert_geometry(wf_empty_like(gaps, WF_DTYPE_NONE, WF_FORMAT_PRESERVE), "[3, 5] [5, 1] +0");
   assert_elements(wf_full_like(x, wf_float(2.75), WF_DTYPE_NONE, WF_FORMAT_PRESERVE), 2, 2, 2, 2, 2, 2);
   assert_int_equal(wf_dtype_of(wf_full_like(x, wf_float(2.75), WF_F64, WF_FORMAT_PRESERVE)), WF_F64);
   assert_elements(wf_new_full(x, WF_SHAPE(2), wf_float(3.5), WF_DTYPE_NONE), 3, 3);
   assert_elements(wf_new_ones(turned, WF_SHAPE(1, 2), WF_DTYPE_NONE), 1, 1);
-  assert_refused(wf_zeros_like(x, WF_DTYPE_NONE, WF_FORMAT_CHANNELS_LAST), WF_RUNTIME, "required rank 4 tensor to use channels_last format");
-  assert_refused(wf_new_zeros(x, WF_SHAPE(-2), WF_DTYPE_NONE), WF_RUNTIME, "Trying to create tensor with negative dimension -2: [-2]");
-  assert_refused(wf_zeros_like(NULL, WF_DTYPE_NONE, WF_FORMAT_PRESERVE), WF_TYPE, "zeros_like(): argument 'self' must be Tensor, not None");
+  assert_refused(wf_zeros_like(x, WF_DTYPE_NONE, WF_FORMAT_CHANNELS_LAST), WF_RUNTIME,
+                 "required rank 4 tensor to use channels_last format");
+  assert_refused(wf_new_zeros(x, WF_SHAPE(-2), WF_DTYPE_NONE), WF_RUNTIME,
+                 "Trying to create tensor with negative dimension -2: [-2]");
+  assert_refused(wf_zeros_like(NULL, WF_DTYPE_NONE, WF_FORMAT_PRESERVE), WF_TYPE,
+                 "zeros_like(): argument 'self' must be Tensor, not None");
   wf_scope_end(s, NULL);
 }
 
@@ -168,7 +186,8 @@ static void only_floats_may_require_grad(void **state) {
   assert_int_equal(wf_version_of(t), 0);
   wf_free(t);
   o.dtype = WF_I32;
-  assert_refused(wf_ones(WF_SHAPE(2), &o), WF_RUNTIME, "Only Tensors of floating point and complex dtype can require gradients");
+  assert_refused(wf_ones(WF_SHAPE(2), &o), WF_RUNTIME,
+                 "Only Tensors of floating point and complex dtype can require gradients");
   assert_refused(wf_zeros(WF_SHAPE(-2), &o), WF_RUNTIME, "zeros: Dimension size must be non-negative.");
 }
 
@@ -179,7 +198,9 @@ static void devices_get_the_same_numbers(void **state) {
   assert_elements(wf_arange(wf_float(-1), wf_float(1), wf_float(0.5), &o), -1, -0.5, 0, 0.5);
   assert_elements(wf_full(WF_SHAPE(3), wf_float(2.5), &o), 2.5, 2.5, 2.5);
   wf_tensor *t = wf_ones(WF_SHAPE(2), &o);
-  assert_int_equal(wf_device_of(wf_new_zeros(t, WF_SHAPE(1), WF_DTYPE_NONE)).type, WF_DEVICE_SIM);
+  wf_tensor *zero = wf_new_zeros(t, WF_SHAPE(1), WF_DTYPE_NONE);
+  assert_int_equal(wf_device_of(zero).type, WF_DEVICE_SIM);
+  wf_free(zero);
   wf_free(t);
   o.pinned = true;
   assert_refused(wf_ones(WF_SHAPE(2), &o), WF_RUNTIME, "Only dense CPU tensors can be pinned");

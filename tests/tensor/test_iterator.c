@@ -181,10 +181,12 @@ static wf_tensor *window(const wf_tensor *base, wf_dims size, wf_dims stride, in
 
 static void writing_through_overlaps_is_refused_in_pytorchs_words(void **state) {
   (void)state;
-  static const char within[] = "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
-                               "Please clone() the tensor before performing the operation.";
-  static const char partial[] = "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
-                                "location. Please clone() the tensor before performing the operation.";
+  static const char within[] =
+      "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+      "Please clone() the tensor before performing the operation.";
+  static const char partial[] =
+      "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
+      "location. Please clone() the tensor before performing the operation.";
   wf_tensor *base = sized(WF_SHAPE(8), WF_F32);
   wf_tensor *expanded = window(base, WF_SHAPE(3), WF_SHAPE(0), 0), *head = window(base, WF_SHAPE(7), WF_SHAPE(1), 0);
   wf_tensor *tail = window(base, WF_SHAPE(7), WF_SHAPE(1), 1), *same = window(base, WF_SHAPE(7), WF_SHAPE(1), 0);
@@ -209,7 +211,8 @@ static void writing_through_overlaps_is_refused_in_pytorchs_words(void **state) 
 
 static void shapes_that_do_not_fit_are_refused(void **state) {
   (void)state;
-  wf_tensor *row = sized(WF_SHAPE(3), WF_F32), *matrix = sized(WF_SHAPE(2, 3), WF_F32), *four = sized(WF_SHAPE(4), WF_F32);
+  wf_tensor *row = sized(WF_SHAPE(3), WF_F32), *matrix = sized(WF_SHAPE(2, 3), WF_F32),
+            *four = sized(WF_SHAPE(4), WF_F32);
   wf_plan plan;
   wf__iter it = binary(row, row, matrix);
   assert_int_equal(wf__iter_build(&it, &plan), WF_RUNTIME);

@@ -212,7 +212,8 @@ static void views_of_nothing_keep_strides_of_equal_sizes_and_else_are_packed(voi
   assert_true(wf__view_strides(&l, WF_SHAPE(0, 3), stride));
   assert_int_equal(stride[0], 7);
   assert_int_equal(stride[1], 2);
-  assert_true(wf__view_strides(&l, WF_SHAPE(2, 0, 5), stride)); /* torch.empty(0, 3).view(2, 0, 5).stride() == (5, 5, 1) */
+  assert_true(
+      wf__view_strides(&l, WF_SHAPE(2, 0, 5), stride)); /* torch.empty(0, 3).view(2, 0, 5).stride() == (5, 5, 1) */
   assert_int_equal(stride[0], 5);
   assert_int_equal(stride[1], 5);
   assert_int_equal(stride[2], 1);
@@ -224,7 +225,8 @@ static void pytorch_agrees_about_formats_and_copies(void **state) {
     const row *r = &rows[i];
     wf__layout l = layout_of(r->ndim, r->size, r->stride, 0), copy;
     for (int f = 0; f < 3; f++) {
-      static const wf_memory_format formats[] = {WF_FORMAT_CONTIGUOUS, WF_FORMAT_CHANNELS_LAST, WF_FORMAT_CHANNELS_LAST_3D};
+      static const wf_memory_format formats[] = {WF_FORMAT_CONTIGUOUS, WF_FORMAT_CHANNELS_LAST,
+                                                 WF_FORMAT_CHANNELS_LAST_3D};
       assert_int_equal(wf__is_contiguous(&l, formats[f]), r->contiguous >> f & 1);
     }
     if (r->suggested != EITHER) assert_int_equal(wf__suggest_format(&l), r->suggested);
@@ -313,8 +315,10 @@ static void one_size_may_be_left_to_infer(void **state) {
   assert_int_equal(out[1], 0);
   assert_ok(wf__infer_size(WF_SHAPE0, 1, out));
   assert_int_equal(wf__infer_size(WF_SHAPE(-1, 0), 0, out), WF_RUNTIME);
-  assert_error(WF_RUNTIME, "cannot reshape tensor of 0 elements into shape [-1, 0] because the unspecified dimension size -1 can be any value "
-                           "and is ambiguous");
+  assert_error(
+      WF_RUNTIME,
+      "cannot reshape tensor of 0 elements into shape [-1, 0] because the unspecified dimension size -1 can be any value "
+      "and is ambiguous");
   assert_int_equal(wf__infer_size(WF_SHAPE(-1, -1, -2), 4, out), WF_RUNTIME);
   assert_error(WF_RUNTIME, "only one dimension can be inferred");
   assert_int_equal(wf__infer_size(WF_SHAPE(-2, -1, -1), 4, out), WF_RUNTIME);
@@ -324,7 +328,8 @@ static void one_size_may_be_left_to_infer(void **state) {
   assert_int_equal(wf__infer_size(WF_SHAPE(-1, 0), 4, out), WF_RUNTIME);
   assert_error(WF_RUNTIME, "shape '[-1, 0]' is invalid for input of size 4");
   assert_int_equal(wf__infer_size(WF_SHAPE(((int64_t)1 << 62) + 1, 4), 4, out), WF_RUNTIME);
-  assert_error(WF_RUNTIME, "shape '[4611686018427387905, 4]' is invalid for input of size 4"); /* the product wraps to 4 */
+  assert_error(WF_RUNTIME,
+               "shape '[4611686018427387905, 4]' is invalid for input of size 4"); /* the product wraps to 4 */
 }
 
 static void sizes_broadcast_from_the_right(void **state) {
@@ -373,13 +378,16 @@ static void expand_error(wf_dims from, wf_dims to, const char *text) {
 
 static void expand_refuses_what_pytorch_refuses(void **state) {
   (void)state;
-  expand_error(WF_SHAPE(3, 1), WF_SHAPE(3),
-               "expand(torch.FloatTensor{[3, 1]}, size=[3]): the number of sizes provided (1) must be greater or equal to the number of "
-               "dimensions in the tensor (2)");
-  expand_error(WF_SHAPE(3, 1), WF_SHAPE(4, 1),
-               "The expanded size of the tensor (4) must match the existing size (3) at non-singleton dimension 0.  Target sizes: [4, 1].  "
-               "Tensor sizes: [3, 1]");
-  expand_error(WF_SHAPE(3), WF_SHAPE(-1, 3), "The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension 0");
+  expand_error(
+      WF_SHAPE(3, 1), WF_SHAPE(3),
+      "expand(torch.FloatTensor{[3, 1]}, size=[3]): the number of sizes provided (1) must be greater or equal to the number of "
+      "dimensions in the tensor (2)");
+  expand_error(
+      WF_SHAPE(3, 1), WF_SHAPE(4, 1),
+      "The expanded size of the tensor (4) must match the existing size (3) at non-singleton dimension 0.  Target sizes: [4, 1].  "
+      "Tensor sizes: [3, 1]");
+  expand_error(WF_SHAPE(3), WF_SHAPE(-1, 3),
+               "The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension 0");
   expand_error(WF_SHAPE(3), WF_SHAPE(-2, 3), "numel: integer multiplication overflow");
   expand_error(WF_SHAPE(1), WF_SHAPE(HUGE, HUGE), "numel: integer multiplication overflow");
 }

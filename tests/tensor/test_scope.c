@@ -227,18 +227,12 @@ static void failing_any_allocation_leaks_nothing(void **state) {
 
 #define TEST(name) cmocka_unit_test_setup(name, start)
 static const struct CMUnitTest tests[] = {
-    TEST(without_a_scope_the_caller_owns_each_result),
-    TEST(a_scope_gives_back_all_but_its_result),
-    TEST(a_result_moves_to_the_scope_outside),
-    TEST(ending_a_scope_ends_those_left_open_inside),
-    TEST(an_argument_passed_through_gets_a_reference),
-    TEST(free_takes_the_innermost_scopes_reference_first),
-    TEST(free_leaves_the_outer_scopes_reference_alone),
-    TEST(a_tensor_given_twice_is_held_twice),
-    TEST(random_orders_of_frees_leave_nothing_behind),
-    TEST(with_an_error_pending_a_scope_ends_and_returns_nothing),
-    TEST(lists_belong_to_the_scope_with_their_array),
-    TEST(threads_free_what_others_made_and_what_they_leave_open),
+    TEST(without_a_scope_the_caller_owns_each_result),  TEST(a_scope_gives_back_all_but_its_result),
+    TEST(a_result_moves_to_the_scope_outside),          TEST(ending_a_scope_ends_those_left_open_inside),
+    TEST(an_argument_passed_through_gets_a_reference),  TEST(free_takes_the_innermost_scopes_reference_first),
+    TEST(free_leaves_the_outer_scopes_reference_alone), TEST(a_tensor_given_twice_is_held_twice),
+    TEST(random_orders_of_frees_leave_nothing_behind),  TEST(with_an_error_pending_a_scope_ends_and_returns_nothing),
+    TEST(lists_belong_to_the_scope_with_their_array),   TEST(threads_free_what_others_made_and_what_they_leave_open),
     TEST(failing_any_allocation_leaks_nothing),
 };
 WF_TEST_MAIN("tensor/scope", tests)

@@ -90,8 +90,10 @@ static void foreign_memory_that_is_too_small_or_misaligned_is_refused_and_kept_b
   int one = 1;
   frees = 0;
   assert_null(wf_from_memory(data, 40, WF_SHAPE(3, 2), WF_SHAPE(4, 3), WF_F32, note_free, &one));
-  assert_error(WF_RUNTIME, "setStorage: sizes [3, 2], strides [4, 3], storage offset 0, and itemsize 4 requiring a storage size of 48 are out "
-                           "of bounds for storage of size 40");
+  assert_error(
+      WF_RUNTIME,
+      "setStorage: sizes [3, 2], strides [4, 3], storage offset 0, and itemsize 4 requiring a storage size of 48 are out "
+      "of bounds for storage of size 40");
   assert_null(wf_from_memory(data, sizeof data, WF_SHAPE(2), WF_SHAPE(-1), WF_F32, note_free, &one));
   assert_error(WF_RUNTIME, "as_strided: Negative strides are not supported at the moment, got strides: [-1]");
   assert_null(wf_from_memory((char *)data + 1, 40, WF_SHAPE(2), WF_SHAPE0, WF_F32, note_free, &one));
@@ -127,7 +129,8 @@ static void an_empty_tensor_maps_to_something(void **state) {
 
 static void growing_keeps_the_bytes_and_every_view_sees_the_new_memory(void **state) {
   (void)state;
-  wf_tensor *t = wf_from_data((int32_t[]){1, 2, 3, 4}, WF_SHAPE(4), WF_I32), *view = window(t, WF_SHAPE(2), WF_SHAPE(1), 2);
+  wf_tensor *t = wf_from_data((int32_t[]){1, 2, 3, 4}, WF_SHAPE(4), WF_I32),
+            *view = window(t, WF_SHAPE(2), WF_SHAPE(1), 2);
   assert_ok(wf__storage_grow(t->storage, 8)); /* never shrinks */
   assert_int_equal(wf_storage_nbytes(t), 16);
   assert_ok(wf__storage_grow(t->storage, 4 << 20));
@@ -145,7 +148,8 @@ static void pairs_overlap_by_pytorchs_rules(void **state) {
   wf_tensor *other = wf__tensor_empty_sized(wf__device_get(wf_cpu()), WF_F32, WF_SHAPE(16));
   wf_tensor *low = window(base, WF_SHAPE(8), WF_SHAPE(1), 0), *high = window(base, WF_SHAPE(8), WF_SHAPE(1), 8);
   wf_tensor *middle = window(base, WF_SHAPE(8), WF_SHAPE(1), 4), *again = window(base, WF_SHAPE(8), WF_SHAPE(1), 0);
-  wf_tensor *square = window(base, WF_SHAPE(2, 4), WF_SHAPE(4, 1), 0), *turned = window(base, WF_SHAPE(2, 4), WF_SHAPE(1, 2), 0);
+  wf_tensor *square = window(base, WF_SHAPE(2, 4), WF_SHAPE(4, 1), 0),
+            *turned = window(base, WF_SHAPE(2, 4), WF_SHAPE(1, 2), 0);
   wf_tensor *gaps = window(base, WF_SHAPE(4), WF_SHAPE(2), 0), *none = window(base, WF_SHAPE(0), WF_SHAPE(1), 0);
   assert_int_equal(wf__overlap_between(gaps, gaps), WF__OVERLAP_FULL);
   assert_int_equal(wf__overlap_between(low, high), WF__OVERLAP_NO);
