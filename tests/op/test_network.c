@@ -6,6 +6,8 @@
 
 #include <weft/weft.h>
 
+#include "base/host.h"
+
 static wf_tensor *counted(wf_dims size, int step, double divisor, int modulus, int centre) {
   int64_t n = 1;
   float data[512];
@@ -197,6 +199,32 @@ static void pooling_into_another_format_gives_the_same_values(void **state) {
   wf_scope_end(scope, NULL);
 }
 
+/* Fails each allocation of a forward and backward pass in turn: an error comes out, nothing leaks, and the next pass is right. */
+static void failing_any_allocation_loses_nothing(void **state) {
+  wf_scope outer = wf_scope_begin();
+  network n = network_new(true);
+  wf_tensor *learned[] = {n.w, n.g, n.b, n.l, n.lb};
+  wf_allocator_stats before, after;
+  for (int64_t k = 0, reached = 1; reached; k++) { /* k 0 fails nothing and fills the caches */
+    for (int i = 0; i < 5; i++) assert_ok(wf_set_grad(learned[i], NULL));
+    assert_ok(wf_memory_stats(wf_cpu(), false, &before));
+    if (k) wf__fault_at(k);
+    wf_scope scope = wf_scope_begin();
+    wf_tensor *loss = wf_cross_entropy(run(&n, true), n.target, NULL, NULL);
+    wf_status status = loss ? wf_backward(loss, NULL, NULL) : wf_error_peek().status;
+    reached = k == 0 || wf__fault_count() >= k;
+    wf__fault_at(0);
+    assert_int_equal(wf_error_take().status, status);
+    assert_int_equal(status, k && reached ? WF_NO_MEMORY : WF_OK);
+    if (!status) assert_float_equal(wf_item_double(loss), 1.452584982, 1e-5);
+    wf_scope_end(scope, NULL);
+    for (int i = 0; i < 5; i++) assert_ok(wf_set_grad(learned[i], NULL));
+    assert_ok(wf_memory_stats(wf_cpu(), false, &after));
+    assert_int_equal(after.allocation[0].current, before.allocation[0].current);
+  }
+  wf_scope_end(outer, NULL);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(values_and_gradients_are_pytorchs),
     cmocka_unit_test(the_result_of_a_convolution_follows_input_or_weight),
@@ -205,5 +233,6 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_second_derivative_of_a_convolution_is_refused_in_words),
     cmocka_unit_test(relu_and_max_pool_pass_nan_on),
     cmocka_unit_test(pooling_into_another_format_gives_the_same_values),
+    cmocka_unit_test(failing_any_allocation_loses_nothing),
 };
 WF_TEST_MAIN("op/network", tests)
