@@ -59,17 +59,17 @@ static wf_tensor *itself(const wf_tensor *self) { return wf__give(wf_retain((wf_
 
 /* ---- clone, contiguous -------------------------------------------------------------------------------------------------------------- */
 
-static wf_tensor *cloned(const wf_tensor *self, wf_memory_format format) {
-  wf__self.asked++;
-  wf_tensor *copy = wf__clone(self, format, false);
-  wf__self.asked--;
+wf_tensor *wf__cloned(const wf_tensor *self, wf_memory_format format, bool implicit) {
+  wf__self.asked += !implicit;
+  wf_tensor *copy = wf__clone(self, format, implicit);
+  wf__self.asked -= !implicit;
   return recorded(copy, self, &clone_class);
 }
 
 wf_tensor *wf_clone(const wf_tensor *self, wf_memory_format format) {
   WF__OP("clone", NULL);
   WF__TRY_OR(wf__given(self, "input"), NULL);
-  return cloned(self, format);
+  return wf__cloned(self, format, false);
 }
 
 wf_tensor *wf_contiguous(const wf_tensor *self, wf_memory_format format) {
@@ -78,7 +78,7 @@ wf_tensor *wf_contiguous(const wf_tensor *self, wf_memory_format format) {
   if (format == WF_FORMAT_PRESERVE && !wf__is_contiguous(&self->layout, WF_FORMAT_CONTIGUOUS))
     return wf__fail(WF_RUNTIME, "preserve memory format is unsupported by the contiguous operator"), NULL;
   if (format == WF_FORMAT_PRESERVE || wf__is_contiguous(&self->layout, format)) return itself(self);
-  return cloned(self, format);
+  return wf__cloned(self, format, false);
 }
 
 /* ---- to ------------------------------------------------------------------------------------------------------------------------------- */

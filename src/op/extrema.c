@@ -1,8 +1,8 @@
 /* amax, amin, max, min with and without indices, argmax, argmin. */
+#include "op/reducing.h"
+
 #include <weft/create.h>
 #include <weft/view.h>
-
-#include "op/reducing.h"
 
 /* A reduction of nothing has no extreme. dims as the caller named them; all is true when none was. */
 static wf_status check_nonempty(const char *name, const wf_tensor *self, uint32_t bits, bool all, wf_status kind, const char *advice) {

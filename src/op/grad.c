@@ -1,8 +1,9 @@
 /* What autograd asks of the operators, registered downward, and autograd's entries in the table of operators. */
+#include "copy/copy.h"
+
+#include <weft/copy.h>
 #include <weft/create.h>
 #include <weft/view.h>
-
-#include "copy/copy.h"
 #include "op/generator.h"
 #include "op/op.h"
 
@@ -15,35 +16,9 @@ wf_tensor *wf__sum_to(const wf_tensor *t, wf_dims size) {
   return sums && extra ? wf_view(sums, size) : sums;
 }
 
-/* Copies that a derivative makes: recorded when derivatives are recorded themselves. */
+/* Copies that backward makes are nobody's wish. Where derivatives are recorded themselves they are the public operators. */
 
-static wf_status pass_apply(wf__node *node, wf_tensor *const *grad, wf_tensor **out) {
-  (void)node;
-  out[0] = grad[0];
-  return WF_OK;
-}
-
-static wf_status copy_apply(wf__node *node, wf_tensor *const *grad, wf_tensor **out) {
-  if (wf__node_wants(node, 0)) out[0] = wf__zeros_of(grad[0]);
-  if (wf__node_wants(node, 1)) out[1] = grad[0];
-  return wf__self.pending;
-}
-
-static const wf__node_class clone_class = {"CloneBackward0", pass_apply, NULL};
-static const wf__node_class to_class = {"ToCopyBackward0", pass_apply, NULL};
-static const wf__node_class copy_class = {"CopyBackwards", copy_apply, NULL};
-
-/* Hands `copy` out, as computed from `source`. */
-static wf_tensor *recorded(wf_tensor *copy, const wf_tensor *source, const wf__node_class *cls) {
-  if (copy && copy != source && wf__needs_grad(&source, 1)) {
-    wf__node *node = wf__node_new(cls, &source, 1, 0, 0);
-    if (node) wf__set_history(copy, node, 0);
-    wf__node_release(node);
-  }
-  return wf__give(copy);
-}
-
-static wf_tensor *clone_of(const wf_tensor *t) { return t ? recorded(wf__clone(t, WF_FORMAT_CONTIGUOUS, true), t, &clone_class) : NULL; }
+static wf_tensor *clone_of(const wf_tensor *t) { return t ? wf__cloned(t, WF_FORMAT_CONTIGUOUS, true) : NULL; }
 static wf_tensor *ones_of(const wf_tensor *t) { return wf_ones_like(t, WF_DTYPE_NONE, WF_FORMAT_PRESERVE); }
 
 static wf_tensor *zeros_on(wf__device *device, wf_dtype dtype, wf_dims size) {
@@ -52,16 +27,14 @@ static wf_tensor *zeros_on(wf__device *device, wf_dtype dtype, wf_dims size) {
 }
 
 static wf_tensor *moved(const wf_tensor *t, wf_dtype dtype, wf__device *device) {
-  return recorded(wf__to(t, dtype, device, false, true), t, &to_class);
+  if (!wf_grad_enabled()) return wf__give(wf__to(t, dtype, device, false, true));
+  return wf_to_with(t, &(wf_to_options){.dtype = dtype, .device = &device->id, .format = WF_FORMAT_PRESERVE});
 }
 
 static wf_status copy_over(wf_tensor *self, const wf_tensor *source) {
-  const wf_tensor *inputs[] = {self, source};
-  WF__TRY(wf__inplace_check(self, inputs, 2));
-  wf__node *node = wf__needs_grad(inputs, 2) ? wf__node_new(&copy_class, inputs, 2, 0, 0) : NULL;
-  if (!wf__self.pending && !wf__copy(self, source, false, true)) wf__inplace_done(self, node);
-  wf__node_release(node);
-  return wf__self.pending;
+  if (wf_grad_enabled()) return wf_copy_(self, source, false);
+  WF__TRY(wf__copy(self, source, false, true));
+  return wf__inplace_done(self, NULL);
 }
 
 static bool has_nan(const wf_tensor *t) {

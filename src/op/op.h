@@ -81,6 +81,8 @@ wf_tensor *wf__mul(const wf_tensor *g, wf__operand_arg x);
 wf_tensor *wf__div(const wf_tensor *g, wf__operand_arg x);
 /* t summed to `size` by the rules of broadcasting; t itself when it has it. */
 wf_tensor *wf__sum_to(const wf_tensor *t, wf_dims size);
+/* A copy in `format`, recorded; implicit: nobody asked for it. */
+wf_tensor *wf__cloned(const wf_tensor *self, wf_memory_format format, bool implicit);
 /* Zeros like t, cut off from everything. */
 wf_tensor *wf__zeros_of(const wf_tensor *t);
 /* t with `size` by broadcasting, after putting back dims of size 1 where `dims` (bits) were reduced away. */

@@ -179,7 +179,7 @@ wf_status wf__pw_inplace(const wf__pw_def *def, const wf__operand_arg *in, const
   WF__TRY(check_dtype(def, j.compute));
   if (recording) {
     wf_scope scope = wf_scope_begin();
-    if (will_keep_self(&j)) copy = wf__ops.clone(self);
+    if (will_keep_self(&j)) copy = wf__cloned(self, WF_FORMAT_PRESERVE, true);
     if (!wf__self.pending) node = record(&j, copy);
     wf_scope_end(scope, NULL);
   }
