@@ -1,7 +1,8 @@
 /* Leaves: the node that adds what arrives to the variable's gradient.
  *
- * The first gradient is kept as it is when nobody else can see it and its layout is the variable's (the layout contract: dense
- * variables have gradients of their own strides, others row-major ones); else it is copied into that layout. Later ones are added in
+ * The first gradient is kept as it is when nobody else holds the handle and its layout is the variable's (the layout contract: dense
+ * variables have gradients of their own strides, others row-major ones); else it is copied into that layout. As in PyTorch, a view of a
+ * gradient that the caller gave counts as held by nobody: leaf and caller then share its storage. Later ones are added in
  * place, or out of place when the sum is itself recorded. */
 #include "autograd/meta.h"
 

@@ -53,7 +53,8 @@ static wf_status roots_of(roots *r, wf_tensor *const *outputs, wf_tensor *const 
   for (int i = 0; i < n; i++) {
     WF__CHECK(wf__requires_grad(outputs[i]), WF_RUNTIME, "element %d of tensors does not require grad and does not have a grad_fn", i);
     r->edge[i] = wf__edge_of(outputs[i]);
-    if (!r->edge[i].node) return wf__self.pending;
+    if (wf__self.pending) return wf__self.pending;
+    WF__CHECK(r->edge[i].node, WF_RUNTIME, "element %d of tensors does not require grad and does not have a grad_fn", i);
   }
   return WF_OK;
 }
@@ -95,12 +96,9 @@ static wf__capture *captures_of(wf_tensors inputs) {
   wf__capture *captures = wf__calloc((size_t)inputs.n, sizeof *captures);
   for (int i = 0; captures && i < inputs.n; i++) {
     wf__edge edge = {NULL, 0};
-    if (!wf__requires_grad(inputs.at[i])) {
-      wf__fail(WF_RUNTIME, "One of the differentiated Tensors does not require grad");
-    } else {
-      edge = wf__edge_of(inputs.at[i]);
-    }
+    if (wf__requires_grad(inputs.at[i])) edge = wf__edge_of(inputs.at[i]);
     if (!edge.node) {
+      wf__fail(WF_RUNTIME, "One of the differentiated Tensors does not require grad"); /* stays silent when an error is pending */
       captures_free(captures, inputs.n);
       return NULL;
     }

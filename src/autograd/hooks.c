@@ -91,7 +91,7 @@ uint64_t wf_register_hook(wf_tensor *t, wf_grad_hook fn, void *context) {
   if (!wf__requires_grad(t)) return wf__fail(WF_RUNTIME, "cannot register a hook on a tensor that doesn't require gradient"), 0;
   wf__meta *meta = wf__meta_of(t);
   wf__edge edge = meta ? wf__edge_of(t) : (wf__edge){NULL, 0};
-  if (!edge.node) return 0;
+  if (!edge.node) return wf__fail(WF_RUNTIME, "cannot register a hook on a tensor that doesn't require gradient"), 0;
   hook *h = hook_new(WF__HOOK_TENSOR, edge.input);
   uint64_t number = h ? h->number : 0;
   if (h) {

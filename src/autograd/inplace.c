@@ -28,7 +28,8 @@ static wf_status set_aside(wf_tensor *self, int inputs) {
   if (!wf__meta_of(self)) return wf__self.pending;
   if (!self->base) return WF_OK;
   if (!wf__meta_of(self->base)) return wf__self.pending;
-  return wf__node_reserve(inputs, sizeof(slices));
+  WF__TRY(wf__node_reserve(1, wf__as_strided_payload, 2));
+  return wf__node_reserve(inputs, sizeof(slices), 2);
 }
 
 wf_status wf__inplace_check(const wf_tensor *self, const wf_tensor *const *inputs, int n) {
@@ -54,7 +55,7 @@ static wf_status rebase(wf_tensor *view, wf__node *fn) {
   node->edge[0] = wf__edge_of(base);
   if (!wf__self.pending) wf__set_history(base, node, 0);
   wf__node_release(node);
-  return wf__self.pending;
+  return wf__self.pending ? wf__self.pending : wf__view_refresh(view); /* now: the base may lose this history before somebody asks */
 }
 
 wf_status wf__inplace_done(wf_tensor *self, wf__node *node) {

@@ -55,7 +55,7 @@ wf__edge wf__edge_of(const wf_tensor *t) {
   if (fn) {
     edge.node = wf__node_retain(fn);
     edge.input = t->meta->output;
-  } else if (!wf__self.pending && wf__requires_grad(t)) {
+  } else if (!wf__self.pending && t && t->meta && t->meta->requires_grad) { /* a view made without recording leads nowhere */
     edge.node = wf__accumulator_of(t);
   }
   return edge;

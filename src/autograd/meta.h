@@ -39,8 +39,9 @@ wf__meta *wf__accumulator_meta(const wf__node *node);
 
 /* A node without inputs whose edges the caller fills in. */
 wf__node *wf__node_raw(const wf__node_class *cls, int edges, int saves, size_t payload_bytes);
-/* Makes sure that the next wf__node_raw of this form needs no memory from outside. */
-wf_status wf__node_reserve(int edges, size_t payload_bytes);
+/* Makes sure that the next `nodes` calls of wf__node_raw of this form need no memory from outside. */
+wf_status wf__node_reserve(int edges, size_t payload_bytes, int nodes);
+extern const size_t wf__as_strided_payload;
 /* Frees the block of a node that never held anything, or an accumulator's. */
 void wf__node_block_free(wf__node *node);
 /* Notes what output number `output` looks like. */

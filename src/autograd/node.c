@@ -43,15 +43,16 @@ void wf__node_block_free(wf__node *node) {
   m->count[c]++;
 }
 
-wf_status wf__node_reserve(int edges, size_t payload_bytes) {
+wf_status wf__node_reserve(int edges, size_t payload_bytes, int nodes) {
   size_t bytes = block_bytes(edges, 0, payload_bytes), c = bytes / CLASS_BYTES;
   wf__modes *m = wf__modes_get();
   if (!m) return wf__self.pending;
-  if (c >= WF__NODE_CLASSES || m->free[c]) return WF_OK;
-  wf__node *node = wf__malloc(bytes);
-  if (!node) return wf__self.pending;
-  node->size_class = (uint16_t)c;
-  wf__node_block_free(node);
+  while (c < WF__NODE_CLASSES && m->count[c] < nodes) {
+    wf__node *node = wf__malloc(bytes);
+    if (!node) return wf__self.pending;
+    node->size_class = (uint16_t)c;
+    wf__node_block_free(node);
+  }
   return WF_OK;
 }
 
@@ -95,7 +96,7 @@ wf__node *wf__node_new(const wf__node_class *cls, const wf_tensor *const *inputs
   for (int i = 0; i < n; i++) {
     if (!wf__requires_grad(inputs[i])) continue;
     node->edge[i] = wf__edge_of(inputs[i]);
-    if (!node->edge[i].node) {
+    if (WF__UNLIKELY(wf__self.pending)) {
       wf__node_release(node);
       return NULL;
     }

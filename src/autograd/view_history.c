@@ -57,6 +57,8 @@ typedef struct strided {
   wf__layout base, view;
 } strided;
 
+const size_t wf__as_strided_payload = sizeof(strided);
+
 /* Two threads that read one view would both renew it. */
 static pthread_mutex_t renew_lock = PTHREAD_MUTEX_INITIALIZER;
 

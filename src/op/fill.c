@@ -15,8 +15,8 @@ static wf_status fill_apply(wf__node *node, wf_tensor *const *grad, wf_tensor **
   return wf__self.pending;
 }
 
-static const wf__node_class fill_number_class = {"FillBackward0", fill_apply, NULL};
-static const wf__node_class fill_tensor_class = {"FillBackward1", fill_apply, NULL};
+static const wf__node_class fill_number_class = {"FillBackward2", fill_apply, NULL};
+static const wf__node_class fill_tensor_class = {"FillBackward3", fill_apply, NULL};
 static const wf__node_class zero_class = {"ZeroBackward0", fill_apply, NULL};
 
 /* Writes `value` with `inputs` (self first) as what the operator was computed from. */

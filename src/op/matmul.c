@@ -136,6 +136,7 @@ static wf_status check_batches(const wf_tensor *a, const wf_tensor *b) {
 typedef struct numbers {
   wf_scalar alpha, beta;
   bool addend;
+  bool columns[2];           /* the factor lies by columns; kept apart, since a factor itself is kept only for the other one's gradient */
   int ndim;
   int64_t size[WF_MAX_DIMS]; /* of the addend */
 } numbers;
@@ -145,12 +146,12 @@ static wf_tensor *times(wf_tensor *t, wf_scalar s) { return is_one(s) ? t : wf_m
 static bool by_columns(const wf_tensor *t) { return t->layout.stride[0] == 1 && t->layout.stride[1] == t->layout.size[0]; }
 static wf_tensor *turned(const wf_tensor *t) { return wf_transpose(t, -2, -1); }
 
-/* Gradients of a [m, k] and b [k, n]. */
-static wf_tensor *left_gradient(wf_tensor *g, wf_tensor *a, wf_tensor *b) {
-  return by_columns(a) ? wf_t(wf_mm(b, wf_t(g))) : wf_mm(g, wf_t(b));
+/* Gradients of a [m, k] and b [k, n]; columns: how the factor in question lies. */
+static wf_tensor *left_gradient(wf_tensor *g, wf_tensor *b, bool columns) {
+  return columns ? wf_t(wf_mm(b, wf_t(g))) : wf_mm(g, wf_t(b));
 }
-static wf_tensor *right_gradient(wf_tensor *g, wf_tensor *a, wf_tensor *b) {
-  return by_columns(b) ? wf_t(wf_mm(wf_t(g), a)) : wf_mm(wf_t(a), g);
+static wf_tensor *right_gradient(wf_tensor *g, wf_tensor *a, bool columns) {
+  return columns ? wf_t(wf_mm(wf_t(g), a)) : wf_mm(wf_t(a), g);
 }
 
 static wf_status addend_gradient(wf__node *node, wf_tensor *g, wf_tensor **out) {
@@ -159,32 +160,28 @@ static wf_status addend_gradient(wf__node *node, wf_tensor *g, wf_tensor **out) 
   return wf__self.pending;
 }
 
-typedef wf_tensor *(*gradient_fn)(wf_tensor *g, wf_tensor *a, wf_tensor *b);
+typedef wf_tensor *(*gradient_fn)(wf_tensor *g, wf_tensor *other, bool columns);
 
 static wf_status product_apply(wf__node *node, wf_tensor *const *grad, wf_tensor **out, gradient_fn left, gradient_fn right) {
   const numbers *n = node->payload;
   if (!grad[0]) return WF_OK;
   WF__TRY(addend_gradient(node, grad[0], out));
   int edge = n->addend ? 1 : 0;
-  bool of_a = wf__node_wants(node, edge), of_b = wf__node_wants(node, edge + 1);
-  if (!of_a && !of_b) return WF_OK;
-  wf_tensor *a = wf__saved_get(node, 0), *b = wf__saved_get(node, 1);
-  if (!a || !b) return wf__self.pending;
-  if (of_a) out[edge] = times(left(grad[0], a, b), n->alpha);
-  if (of_b) out[edge + 1] = times(right(grad[0], a, b), n->alpha);
+  for (int i = 0; i < 2; i++) {
+    if (!wf__node_wants(node, edge + i)) continue;
+    wf_tensor *other = wf__saved_get(node, 1 - i);
+    if (!other) return wf__self.pending;
+    out[edge + i] = times((i ? right : left)(grad[0], other, n->columns[i]), n->alpha);
+  }
   return wf__self.pending;
 }
 
-static wf_tensor *batch_left(wf_tensor *g, wf_tensor *a, wf_tensor *b) {
-  return wf__sum_to(wf_matmul(g, turned(b)), wf__layout_sizes(&a->layout));
-}
-static wf_tensor *batch_right(wf_tensor *g, wf_tensor *a, wf_tensor *b) {
-  return wf__sum_to(wf_matmul(turned(a), g), wf__layout_sizes(&b->layout));
-}
-static wf_tensor *vector_left(wf_tensor *g, wf_tensor *a, wf_tensor *b) { return wf_outer(g, b); }
-static wf_tensor *vector_right(wf_tensor *g, wf_tensor *a, wf_tensor *b) { return wf_mv(wf_t(a), g); }
-static wf_tensor *dot_left(wf_tensor *g, wf_tensor *a, wf_tensor *b) { return wf_mul(g, b); }
-static wf_tensor *dot_right(wf_tensor *g, wf_tensor *a, wf_tensor *b) { return wf_mul(g, a); }
+/* The engine sums what was broadcast. */
+static wf_tensor *batch_left(wf_tensor *g, wf_tensor *b, bool columns) { return wf_matmul(g, turned(b)); }
+static wf_tensor *batch_right(wf_tensor *g, wf_tensor *a, bool columns) { return wf_matmul(turned(a), g); }
+static wf_tensor *vector_left(wf_tensor *g, wf_tensor *b, bool columns) { return wf_outer(g, b); }
+static wf_tensor *vector_right(wf_tensor *g, wf_tensor *a, bool columns) { return wf_mv(wf_t(a), g); }
+static wf_tensor *dot_of(wf_tensor *g, wf_tensor *other, bool columns) { return wf_mul(g, other); }
 
 #define DERIVATIVE(name, left, right)                                                           \
   static wf_status name##_apply(wf__node *node, wf_tensor *const *grad, wf_tensor **out) {      \
@@ -193,7 +190,7 @@ static wf_tensor *dot_right(wf_tensor *g, wf_tensor *a, wf_tensor *b) { return w
 DERIVATIVE(matrix, left_gradient, right_gradient)
 DERIVATIVE(batch, batch_left, batch_right)
 DERIVATIVE(vector, vector_left, vector_right)
-DERIVATIVE(dot, dot_left, dot_right)
+DERIVATIVE(dot, dot_of, dot_of)
 #undef DERIVATIVE
 
 static const wf__node_class mm_class = {"MmBackward0", matrix_apply, NULL};
@@ -223,8 +220,10 @@ static wf__node *node_of(const wf__node_class *cls, const wf_tensor *addend, con
     p->ndim = addend->layout.ndim;
     memcpy(p->size, addend->layout.size, sizeof p->size);
   }
-  wf__save(node, 0, a);
-  wf__save(node, 1, b);
+  p->columns[0] = a->layout.ndim == 2 && by_columns(a);
+  p->columns[1] = b->layout.ndim == 2 && by_columns(b);
+  if (wf__node_wants(node, n - 1)) wf__save(node, 0, a);
+  if (wf__node_wants(node, n - 2)) wf__save(node, 1, b);
   return node;
 }
 
