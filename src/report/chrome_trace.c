@@ -30,10 +30,8 @@ static void put_metadata(wf__json *j, const char *what, int process, int64_t thr
   begin_event(j, "M", what, process, thread);
   wf__json_key(j, "args");
   wf__json_object(j);
-  if (name)
-    wf__json_member_string(j, "name", name);
-  else
-    wf__json_member_int(j, "sort_index", order);
+  if (name) wf__json_member_string(j, "name", name);
+  else wf__json_member_int(j, "sort_index", order);
   wf__json_object_end(j);
   wf__json_object_end(j);
 }
@@ -61,12 +59,10 @@ static const char *category(wf_event_kind kind) {
 }
 
 static const char *name_of(const wf_trace_event *e, char text[160]) {
-  if (e->kind == WF_EVENT_WAIT)
-    snprintf(text, 160, "wait: %s", e->op);
+  if (e->kind == WF_EVENT_WAIT) snprintf(text, 160, "wait: %s", e->op);
   else if (wf__kind_moves(e->kind) && strcmp(e->op, wf_event_kind_name(e->kind)))
     snprintf(text, 160, "%s: %s", wf_event_kind_name(e->kind), e->op);
-  else
-    return e->op;
+  else return e->op;
   return text;
 }
 
@@ -134,10 +130,8 @@ static wf_status put_trace(const wf_report *r, const wf__lanes *lanes, FILE *str
   put_names(&j, r, lanes);
   for (size_t i = 0; i < r->event_count && !j.status; i++) {
     const wf_trace_event *e = &r->events[i];
-    if (wf__in_lane(e))
-      put_event(&j, e, &lanes->at[wf__lane_of(lanes, e)], start);
-    else if (e->kind != WF_EVENT_NONE)
-      put_counter(&j, e, start);
+    if (wf__in_lane(e)) put_event(&j, e, &lanes->at[wf__lane_of(lanes, e)], start);
+    else if (e->kind != WF_EVENT_NONE) put_counter(&j, e, start);
   }
   wf__json_array_end(&j);
   wf__json_object_end(&j);
@@ -151,10 +145,8 @@ wf_status wf_report_write_trace(wf_report *r, const char *path) {
   wf_status status = wf__atomic_open(&file, path);
   if (!status) {
     status = put_trace(r, &lanes, file.stream, path);
-    if (status)
-      wf__atomic_abandon(&file);
-    else
-      status = wf__atomic_commit(&file);
+    if (status) wf__atomic_abandon(&file);
+    else status = wf__atomic_commit(&file);
   }
   wf__lanes_release(&lanes);
   return status;

@@ -30,8 +30,7 @@ static void judge_device(wf__findings *f, const wf__device_time *d, int64_t wall
   wf__share_text(d->transfer_ns, wall, transfer);
   if ((double)d->compute_ns >= BUSY * (double)wall)
     say(f, WF__FINDING_NOTE, "%s computes %s of the time: its kernels bound the run.", name, compute);
-  else
-    say(f, WF__FINDING_NOTE, "%s computes %s of the time and transfers %s.", name, compute, transfer);
+  else say(f, WF__FINDING_NOTE, "%s computes %s of the time and transfers %s.", name, compute, transfer);
 }
 
 static void judge_stages(wf__findings *f, const wf__summary *s, int64_t wall) {
@@ -119,8 +118,7 @@ static void judge_memory(wf__findings *f, const wf_report *r) {
     const wf_allocator_stats *m = &r->memory[i].stats;
     int64_t most = m->reserved_bytes[0].peak, used = m->allocated_bytes[0].peak;
     wf__device_text(r->memory[i].device, r->memory[i].pinned, name);
-    if (m->ooms)
-      say(f, WF__FINDING_BAD, "%s ran out of memory %lld times.", name, (long long)m->ooms);
+    if (m->ooms) say(f, WF__FINDING_BAD, "%s ran out of memory %lld times.", name, (long long)m->ooms);
     else if (m->alloc_retries)
       say(f, WF__FINDING_BAD, "%s had to give back its cache %lld times to find memory.", name,
           (long long)m->alloc_retries);

@@ -97,10 +97,8 @@ static void put_copies_tile(wf__text *out, const wf_report *r, const wf__summary
   const wf__number *given = wf__report_number(r, "implicit_copies");
   int64_t n = given ? (int64_t)given->value : s->implicit_count;
   char value[WF__UNIT_TEXT], bytes[WF__UNIT_TEXT], note[2 * WF__UNIT_TEXT] = "";
-  if (s->implicit_count > n)
-    snprintf(note, sizeof note, "%lld in the whole recording", (long long)s->implicit_count);
-  else if (n)
-    snprintf(note, sizeof note, "wrote %s", wf__bytes_text(s->implicit_bytes, bytes));
+  if (s->implicit_count > n) snprintf(note, sizeof note, "%lld in the whole recording", (long long)s->implicit_count);
+  else if (n) snprintf(note, sizeof note, "wrote %s", wf__bytes_text(s->implicit_bytes, bytes));
   put_tile(out, n ? "bad" : "good", "implicit copies", wf__count_text(n, value), note);
 }
 

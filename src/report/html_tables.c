@@ -39,7 +39,8 @@ static void count_cell(wf__text *out, int64_t n) {
 static void bytes_cell(wf__text *out, const wf__move *m) {
   char written[WF__UNIT_TEXT], read[WF__UNIT_TEXT], below[2 * WF__UNIT_TEXT] = "";
   wf__bytes_text(m->bytes_written, written);
-  if (m->bytes_read != m->bytes_written) snprintf(below, sizeof below, "%s read", wf__bytes_text(m->bytes_read, read));
+  if (m->bytes_read && m->bytes_read != m->bytes_written)
+    snprintf(below, sizeof below, "%s read", wf__bytes_text(m->bytes_read, read));
   number(out, m->bytes_written, written, below);
 }
 

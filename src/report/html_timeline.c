@@ -17,8 +17,7 @@ static void put_shown(wf__text *out, const wf__timeline *t) {
   if (t->step)
     wf__text_printf(out, "%s stretches of stages as shares of %d steps of %s; ",
                     wf__count_text((int64_t)t->segments_found, found), WF__BARS, wf__time_text(t->step, step));
-  else
-    wf__text_printf(out, "all %s stretches of stages; ", wf__count_text((int64_t)t->segments_found, found));
+  else wf__text_printf(out, "all %s stretches of stages; ", wf__count_text((int64_t)t->segments_found, found));
   if (t->op_count == t->ops_found)
     wf__text_printf(out, "all %s single operations.", wf__count_text((int64_t)t->ops_found, all));
   else

@@ -17,10 +17,8 @@ static void put_numbers(wf__json *j, const wf_report *r) {
   for (size_t i = 0; i < r->number_count; i++) {
     const wf__number *n = &r->numbers[i];
     bool whole = n->unit == WF_REPORT_BYTES || n->unit == WF_REPORT_COUNT;
-    if (whole && n->value > -9e15 && n->value < 9e15)
-      wf__json_member_int(j, n->name, (int64_t)n->value);
-    else
-      wf__json_member_double(j, n->name, n->value);
+    if (whole && n->value > -9e15 && n->value < 9e15) wf__json_member_int(j, n->name, (int64_t)n->value);
+    else wf__json_member_double(j, n->name, n->value);
   }
   const wf__memory_use *device = wf__report_device(r);
   if (device && !wf__report_number(r, "peak_allocated_bytes"))

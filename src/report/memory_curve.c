@@ -50,10 +50,8 @@ static void draw(const wf_report *r, const wf__timeline *t, wf__memory_curve *c)
     if (wf__in_lane(e) || e->kind == WF_EVENT_NONE) continue;
     if (!wf__same_device(c->device, e->device) || c->pinned != e->pinned) continue;
     int now = step_of(t, e->start_ns);
-    if (last)
-      hold(c, step, now, last->allocated, last->reserved);
-    else
-      hold(c, 0, now, before(e), e->reserved);
+    if (last) hold(c, step, now, last->allocated, last->reserved);
+    else hold(c, 0, now, before(e), e->reserved);
     hold(c, now, now, e->allocated, e->reserved);
     if (e->allocated > c->peak_allocated) {
       c->peak_allocated = e->allocated;

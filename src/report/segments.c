@@ -124,10 +124,8 @@ static wf_status build(builder *b, const wf_report *r) {
     const wf_trace_event *e = &r->events[i];
     if (!wf__in_lane(e)) continue;
     size_t lane = wf__lane_of(lanes, e);
-    if (lanes->at[lane].on_device)
-      WF__TRY(extend_run(b, lane, e));
-    else if (!wf__is_op(e))
-      WF__TRY(open_one(b, lane, e));
+    if (lanes->at[lane].on_device) WF__TRY(extend_run(b, lane, e));
+    else if (!wf__is_op(e)) WF__TRY(open_one(b, lane, e));
   }
   for (size_t lane = 0; lane < lanes->n; lane++) {
     WF__TRY(close_until(b, lane, INT64_MAX));

@@ -84,7 +84,7 @@ static void put_wrapped(wf__text *out, const char *mark, const char *text) {
   wf__text_printf(out, "%s ", mark);
   while (*text) {
     size_t word = strcspn(text, " ");
-    if (!strncmp(text + word, " %", 2)) word += 2; /* stays with its number */
+    if (!strncmp(text + word, " %", 2)) word += 2 + strcspn(text + word + 2, " "); /* stays with its number */
     if (column > 2 && column + 1 + word > COLUMNS) {
       wf__text_put(out, "\n  ");
       column = 2;

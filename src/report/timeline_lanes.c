@@ -37,10 +37,8 @@ static wf_status add(wf__lanes *lanes, const wf_trace_event *e) {
   }
   lane->number = e->thread;
   const char *name = wf_trace_thread_name(e->thread);
-  if (*name)
-    snprintf(lane->name, sizeof lane->name, "%s", name);
-  else
-    snprintf(lane->name, sizeof lane->name, "thread %u", e->thread);
+  if (*name) snprintf(lane->name, sizeof lane->name, "%s", name);
+  else snprintf(lane->name, sizeof lane->name, "thread %u", e->thread);
   return WF_OK;
 }
 

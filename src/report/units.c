@@ -23,39 +23,29 @@ char *wf__bytes_text(int64_t bytes, char text[WF__UNIT_TEXT]) {
   double value = (double)bytes;
   int unit = -1;
   while (fabs(value) >= 1023.995 && unit < 4) value /= 1024, unit++;
-  if (unit < 0)
-    snprintf(text, WF__UNIT_TEXT, "%" PRId64 " B", bytes);
-  else
-    snprintf(text, WF__UNIT_TEXT, "%.2f %s", value, units[unit]);
+  if (unit < 0) snprintf(text, WF__UNIT_TEXT, "%" PRId64 " B", bytes);
+  else snprintf(text, WF__UNIT_TEXT, "%.2f %s", value, units[unit]);
   return text;
 }
 
 char *wf__time_text(int64_t ns, char text[WF__UNIT_TEXT]) {
   double t = (double)ns;
-  if (fabs(t) >= 999.5e6)
-    snprintf(text, WF__UNIT_TEXT, "%.3f s", t / 1e9);
-  else if (fabs(t) >= 999.5e3)
-    snprintf(text, WF__UNIT_TEXT, "%.2f ms", t / 1e6);
-  else if (ns)
-    snprintf(text, WF__UNIT_TEXT, "%.1f µs", t / 1e3);
-  else
-    snprintf(text, WF__UNIT_TEXT, "0 s");
+  if (fabs(t) >= 999.5e6) snprintf(text, WF__UNIT_TEXT, "%.3f s", t / 1e9);
+  else if (fabs(t) >= 999.5e3) snprintf(text, WF__UNIT_TEXT, "%.2f ms", t / 1e6);
+  else if (ns) snprintf(text, WF__UNIT_TEXT, "%.1f µs", t / 1e3);
+  else snprintf(text, WF__UNIT_TEXT, "0 s");
   return text;
 }
 
 char *wf__share_text(int64_t part, int64_t whole, char text[WF__UNIT_TEXT]) {
-  if (whole > 0)
-    snprintf(text, WF__UNIT_TEXT, "%.1f %%", 100.0 * (double)part / (double)whole);
-  else
-    snprintf(text, WF__UNIT_TEXT, "-");
+  if (whole > 0) snprintf(text, WF__UNIT_TEXT, "%.1f %%", 100.0 * (double)part / (double)whole);
+  else snprintf(text, WF__UNIT_TEXT, "-");
   return text;
 }
 
 char *wf__rate_text(int64_t bytes, int64_t ns, char text[WF__UNIT_TEXT]) {
-  if (ns > 0 && bytes > 0)
-    snprintf(text, WF__UNIT_TEXT, "%.2f GB/s", (double)bytes / (double)ns);
-  else
-    snprintf(text, WF__UNIT_TEXT, "-");
+  if (ns > 0 && bytes > 0) snprintf(text, WF__UNIT_TEXT, "%.2f GB/s", (double)bytes / (double)ns);
+  else snprintf(text, WF__UNIT_TEXT, "-");
   return text;
 }
 

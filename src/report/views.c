@@ -31,10 +31,8 @@ static size_t first_op_from(const wf_report *r, const size_t *op, size_t n, int6
   size_t low = 0, high = n;
   while (low < high) {
     size_t middle = low + (high - low) / 2;
-    if (r->events[op[middle]].start_ns < time)
-      low = middle + 1;
-    else
-      high = middle;
+    if (r->events[op[middle]].start_ns < time) low = middle + 1;
+    else high = middle;
   }
   return low;
 }
