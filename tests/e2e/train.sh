@@ -1,5 +1,6 @@
 #!/bin/sh
 # weft train from the outside: what it learns, what it writes, what it refuses and with which exit status.
+# shellcheck disable=SC2016 # commands in single quotes are for sh -c, with "$@" of their own
 here=$(dirname -- "$0")
 # shellcheck source=tests/harness/tap.sh
 . "$here/../harness/tap.sh"
