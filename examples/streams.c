@@ -60,11 +60,13 @@ int main(void) {
     load(&slots[i % SLOTS], i);
     sums[i] = queue(&slots[i % SLOTS], copies);
   }
-  for (int i = 0; i < BATCHES; i++) printf("batch %d: sum %.0f\n", i, wf_item_double(sums[i])); /* reading a number waits for it */
+  for (int i = 0; i < BATCHES; i++)
+    printf("batch %d: sum %.0f\n", i, wf_item_double(sums[i])); /* reading a number waits for it */
 
   for (int i = 0; i < BATCHES; i++) wf_free(sums[i]);
   for (int k = 0; k < SLOTS; k++) {
-    wf_record_stream(slots[k].device, copies); /* made on the other stream: whoever gets the memory next waits for this one too */
+    wf_record_stream(slots[k].device,
+                     copies); /* made on the other stream: whoever gets the memory next waits for this one too */
     slot_free(&slots[k]);
   }
   wf_stream_free(copies);

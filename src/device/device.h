@@ -16,26 +16,26 @@
 typedef struct wf__device {
   const wf_backend *backend;
   wf_device id;
-  int slot;                   /* small number of the device in this process */
-  void *state;                /* the backend's object */
+  int slot;    /* small number of the device in this process */
+  void *state; /* the backend's object */
   wf_stream *default_stream;
-  struct wf__pool *memory;    /* caching allocator of device memory with its lock */
-  struct wf__pool *pinned;    /* of pinned host memory, made at first use, kept by device 0 of each type; NULL for cpu */
-  pthread_mutex_t lock;       /* over what follows, and the making of `pinned` */
-  wf_stream **streams;        /* by id; NULL where a stream was freed */
+  struct wf__pool *memory; /* caching allocator of device memory with its lock */
+  struct wf__pool *pinned; /* of pinned host memory, made at first use, kept by device 0 of each type; NULL for cpu */
+  pthread_mutex_t lock;    /* over what follows, and the making of `pinned` */
+  wf_stream **streams;     /* by id; NULL where a stream was freed */
   uint32_t stream_count;
 } wf__device;
 
 struct wf_stream {
   wf__device *device;
   void *state;
-  uint32_t id;                /* 0: the default stream */
+  uint32_t id; /* 0: the default stream */
 };
 
 /* Memory of one storage: where it lies and who takes it back. */
 typedef struct wf__memory {
   void *address;
-  wf_block *block;            /* NULL: size 0 or foreign */
+  wf_block *block; /* NULL: size 0 or foreign */
   struct wf__pool *pool;
   wf__device *device;
 } wf__memory;

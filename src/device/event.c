@@ -34,7 +34,8 @@ static wf_status check_recordable(const wf_event *event, const wf_stream *stream
   wf_device e = event->device->id, s = stream->device->id;
   WF__CHECK(e.type == s.type, WF_RUNTIME, "Event device type %s does not match recording stream's device type %s.",
             event->device->backend->name, stream->device->backend->name);
-  WF__CHECK(e.index == s.index, WF_RUNTIME, "Event device %d does not match recording stream's device %d.", e.index, s.index);
+  WF__CHECK(e.index == s.index, WF_RUNTIME, "Event device %d does not match recording stream's device %d.", e.index,
+            s.index);
   return WF_OK;
 }
 
@@ -63,7 +64,8 @@ wf_status wf_event_sync(wf_event *event) {
 
 wf_status wf__event_wait(wf_stream *stream, wf_event *event) {
   const wf_backend *backend = event->device->backend;
-  if (backend == stream->device->backend) return backend->stream_wait(stream->device->state, stream->state, event->state);
+  if (backend == stream->device->backend)
+    return backend->stream_wait(stream->device->state, stream->state, event->state);
   int64_t start = wf__tracing() ? wf_clock_ns() : 0;
   wf_status status = backend->event_sync(event->device->state, event->state);
   if (backend->asynchronous) wf__trace_wait("event of another kind of device", event->device->id, start);
@@ -77,7 +79,8 @@ wf_status wf_event_elapsed_ms(wf_event *start, wf_event *end, double *ms) {
   WF__CHECK(end->device->backend == backend, WF_RUNTIME, "Event device type %s does not match other's device type %s.",
             backend->name, end->device->backend->name);
   WF__CHECK(start->timing && end->timing, WF_VALUE, "Both events must be created with argument 'enable_timing=True'.");
-  WF__CHECK(start->recorded && end->recorded, WF_VALUE, "Both events must be recorded before calculating elapsed time.");
+  WF__CHECK(start->recorded && end->recorded, WF_VALUE,
+            "Both events must be recorded before calculating elapsed time.");
   WF__CHECK(wf_event_query(start) && wf_event_query(end), WF_RUNTIME,
             "Both events must be completed before calculating elapsed time.");
   int64_t ns = 0;

@@ -135,7 +135,8 @@ void wf__memory_close(wf__device *device) {
 }
 
 static struct wf__pool *pinned_pool(wf__device *device) {
-  wf__device *owner = device->id.type == WF_DEVICE_CPU ? wf__device_accelerator() : wf__device_get((wf_device){device->id.type, 0});
+  wf__device *owner =
+      device->id.type == WF_DEVICE_CPU ? wf__device_accelerator() : wf__device_get((wf_device){device->id.type, 0});
   if (!owner) return NULL;
   struct wf__pool *pool = __atomic_load_n(&owner->pinned, __ATOMIC_ACQUIRE);
   if (pool) return pool;
@@ -146,7 +147,9 @@ static struct wf__pool *pinned_pool(wf__device *device) {
   return pool;
 }
 
-struct wf__pool *wf__memory_pool(wf__device *device, bool pinned) { return pinned ? pinned_pool(device) : device->memory; }
+struct wf__pool *wf__memory_pool(wf__device *device, bool pinned) {
+  return pinned ? pinned_pool(device) : device->memory;
+}
 
 /* ---- who holds what ------------------------------------------------------------------------------------------------ */
 
@@ -166,7 +169,9 @@ typedef struct holders {
 static void count_holder(const wf_block_view *view, void *context) {
   holders *all = context;
   if (view->state == WF_BLOCK_FREE) return;
-  const char *name = view->state == WF_BLOCK_PENDING ? "freed, still used by a stream" : view->owner ? view->owner : "unnamed";
+  const char *name = view->state == WF_BLOCK_PENDING ? "freed, still used by a stream"
+                     : view->owner                   ? view->owner
+                                                     : "unnamed";
   int i = 0;
   while (i < all->n && strcmp(all->at[i].name, name)) i++;
   if (i == all->n && i < HOLDERS) all->at[all->n++] = (holder){.name = name};

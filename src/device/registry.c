@@ -20,15 +20,16 @@ static bool known_type(wf_device_type type) { return (unsigned)type < WF__DEVICE
 /* ---- backends ------------------------------------------------------------------------------------------------------ */
 
 static bool complete(const wf_backend *b) {
-  return b->name && b->count && b->open && b->close && b->total_memory && b->segment_get && b->segment_give && b->stream_new &&
-         b->stream_free && b->stream_sync && b->stream_query && b->device_sync && b->event_new && b->event_free &&
-         b->event_record && b->event_query && b->event_sync && b->stream_wait && b->event_elapsed_ns && b->launch && b->transfer;
+  return b->name && b->count && b->open && b->close && b->total_memory && b->segment_get && b->segment_give &&
+         b->stream_new && b->stream_free && b->stream_sync && b->stream_query && b->device_sync && b->event_new &&
+         b->event_free && b->event_record && b->event_query && b->event_sync && b->stream_wait && b->event_elapsed_ns &&
+         b->launch && b->transfer;
 }
 
 wf_status wf_backend_register(const wf_backend *backend) {
   WF__CHECK(backend, WF_VALUE, "no backend given");
-  WF__CHECK(backend->abi == WF_SYS_ABI, WF_VALUE, "backend speaks ABI %u of weft/sys, this library speaks %u", backend->abi,
-            WF_SYS_ABI);
+  WF__CHECK(backend->abi == WF_SYS_ABI, WF_VALUE, "backend speaks ABI %u of weft/sys, this library speaks %u",
+            backend->abi, WF_SYS_ABI);
   WF__CHECK(known_type(backend->type), WF_VALUE, "backend for the unknown device type %d", (int)backend->type);
   WF__CHECK(complete(backend), WF_VALUE, "backend '%s' leaves a required slot of its table empty",
             backend->name ? backend->name : type_names[backend->type]);
@@ -50,7 +51,8 @@ static wf_status parse_index(const char *text, const char *digits, int *index) {
   if (!n || digits[n] || (digits[0] == '0' && n > 1)) return refuse_name(text);
   long long value = 0;
   for (size_t i = 0; i < n && value < WF__DEVICES_PER_TYPE; i++) value = value * 10 + (digits[i] - '0');
-  WF__CHECK(value < WF__DEVICES_PER_TYPE, WF_RUNTIME, "Could not parse device index '%s' in device string '%s'", digits, text);
+  WF__CHECK(value < WF__DEVICES_PER_TYPE, WF_RUNTIME, "Could not parse device index '%s' in device string '%s'", digits,
+            text);
   *index = (int)value;
   return WF_OK;
 }
@@ -66,15 +68,14 @@ wf_status wf_device_parse(const char *text, wf_device *device) {
     *device = found;
     return WF_OK;
   }
-  return wf__fail(WF_RUNTIME, "Expected one of cpu, sim, cuda device type at start of device string: %.*s", (int)n, text);
+  return wf__fail(WF_RUNTIME, "Expected one of cpu, sim, cuda device type at start of device string: %.*s", (int)n,
+                  text);
 }
 
 char *wf_device_name(wf_device device, char *buffer, size_t size) {
   const char *type = known_type(device.type) ? type_names[device.type] : "unknown";
-  if (device.type == WF_DEVICE_CPU && !device.index)
-    snprintf(buffer, size, "%s", type);
-  else
-    snprintf(buffer, size, "%s:%d", type, device.index);
+  if (device.type == WF_DEVICE_CPU && !device.index) snprintf(buffer, size, "%s", type);
+  else snprintf(buffer, size, "%s:%d", type, device.index);
   return buffer;
 }
 
@@ -89,7 +90,8 @@ static wf_status refuse_device(wf_device id) {
   if (!known_type(id.type) || !backend)
     wf__hint("this build or this machine has no such kind of device; use cpu or sim");
   else
-    wf__hint("devices of this kind: %d, counted from 0%s", count, id.type == WF_DEVICE_SIM ? "; WEFT_SIM=devices=N makes N" : "");
+    wf__hint("devices of this kind: %d, counted from 0%s", count,
+             id.type == WF_DEVICE_SIM ? "; WEFT_SIM=devices=N makes N" : "");
   return status;
 }
 
@@ -190,9 +192,7 @@ char *wf_device_describe(wf_device device, char *buffer, size_t size) {
   if (size) *buffer = 0;
   WF__OP("device_describe", buffer);
   wf__device *d = wf__device_get(device);
-  if (d && d->backend->describe)
-    d->backend->describe(d->state, buffer, size);
-  else if (d)
-    snprintf(buffer, size, "%s", d->backend->name);
+  if (d && d->backend->describe) d->backend->describe(d->state, buffer, size);
+  else if (d) snprintf(buffer, size, "%s", d->backend->name);
   return buffer;
 }

@@ -30,7 +30,8 @@ wf_stream *wf__stream_make(wf__device *device, int priority) {
   if (!s) return NULL;
   s->device = device;
   pthread_mutex_lock(&device->lock);
-  bool made = reserve_id(device, &s->id) && device->backend->stream_new(device->state, priority, s->id, &s->state) == WF_OK;
+  bool made =
+      reserve_id(device, &s->id) && device->backend->stream_new(device->state, priority, s->id, &s->state) == WF_OK;
   if (made) device->streams[s->id] = s;
   pthread_mutex_unlock(&device->lock);
   if (made) return s;

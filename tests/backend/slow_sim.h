@@ -28,13 +28,13 @@ static inline int close_devices(void **state) {
 
 /* A test that looks while something is pending can come too late on a busy machine. It is then tried again with a model that many times
  * slower; what it checks must hold in one of the attempts, what doesn't depend on time in all of them. */
-#define PATIENT_TEST(name)                                      \
-  static bool name##_at(int slower);                            \
-  static void name(void **state) {                              \
-    for (int slower = 1; slower <= 64; slower *= 4)             \
-      if (name##_at(slower)) return;                            \
-    fail_msg("not in time, however slow the model was");        \
-  }                                                             \
+#define PATIENT_TEST(name)                               \
+  static bool name##_at(int slower);                     \
+  static void name(void **state) {                       \
+    for (int slower = 1; slower <= 64; slower *= 4)      \
+      if (name##_at(slower)) return;                     \
+    fail_msg("not in time, however slow the model was"); \
+  }                                                      \
   static bool name##_at(int slower)
 
 #endif

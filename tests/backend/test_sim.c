@@ -10,7 +10,8 @@
 static double cpu_ms(void) {
   struct rusage u;
   getrusage(RUSAGE_SELF, &u);
-  return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1e3 + (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) * 1e-3;
+  return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1e3 +
+         (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) * 1e-3;
 }
 
 /* ---- opening ------------------------------------------------------------------------------------------------------- */
@@ -122,7 +123,8 @@ PATIENT_TEST(kernels_and_both_directions_overlap) {
   wf__device *d = start("link=%dKB/s,kernel_us=%d", 40000 / slower, 50000 * slower);
   bool in_time = true;
   int64_t n = 1000000; /* 4 MB: 100 ms */
-  wf__memory x = device_memory(d, n), y = device_memory(d, n), z = device_memory(d, 8), p = pinned_memory(d, n), q = pinned_memory(d, n);
+  wf__memory x = device_memory(d, n), y = device_memory(d, n), z = device_memory(d, 8), p = pinned_memory(d, n),
+             q = pinned_memory(d, n);
   wf_stream *up = wf_stream_new(d->id, 0), *down = wf_stream_new(d->id, 0);
   int64_t begin = wf_clock_ns();
   fill(d, &z, 8, 1);
@@ -315,7 +317,8 @@ PATIENT_TEST(streams_take_turns_and_high_priority_goes_first) {
   for (int i = 0; i < 3; i++)
     for (int k = 0; k < 3; k++) assert_ok(wf_event_elapsed_ms(done[0][0], done[i][k], &ms[i][k]));
   in_time &= ms[2][2] < ms[0][1]; /* all of the high stream before the second of a normal one */
-  in_time &= ms[0][0] < ms[1][0] && ms[1][0] < ms[0][1] && ms[0][1] < ms[1][1] && ms[1][1] < ms[0][2] && ms[0][2] < ms[1][2];
+  in_time &=
+      ms[0][0] < ms[1][0] && ms[1][0] < ms[0][1] && ms[0][1] < ms[1][1] && ms[1][1] < ms[0][2] && ms[0][2] < ms[1][2];
   for (int i = 0; i < 3; i++)
     for (int k = 0; k < 3; k++) wf_event_free(done[i][k]);
   for (int i = 0; i < 3; i++) wf_stream_free(s[i]);

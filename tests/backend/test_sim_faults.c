@@ -161,7 +161,8 @@ static void every_move_and_wait_is_an_event(void **state) {
   wf_trace_stop();
   size_t n;
   wf_ledger_row *rows = wf_ledger_rows(&n);
-  wf_ledger_row h2d = sum_of(rows, n, WF_EVENT_H2D), d2h = sum_of(rows, n, WF_EVENT_D2H), stage = sum_of(rows, n, WF_EVENT_STAGE);
+  wf_ledger_row h2d = sum_of(rows, n, WF_EVENT_H2D), d2h = sum_of(rows, n, WF_EVENT_D2H),
+                stage = sum_of(rows, n, WF_EVENT_STAGE);
   wf_ledger_row kernel = sum_of(rows, n, WF_EVENT_KERNEL), wait = sum_of(rows, n, WF_EVENT_WAIT);
   assert_int_equal(h2d.count, 2);
   assert_int_equal(h2d.bytes_read, 6000);

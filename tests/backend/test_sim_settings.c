@@ -31,10 +31,14 @@ static void without_settings_there_is_one_device_and_no_model(void **state) {
 }
 
 static void reads_sizes_in_both_kinds_of_units(void **state) {
-  static const struct { const char *text; size_t bytes; } cases[] = {
-      {"mem=16GiB", (size_t)16 << 30}, {"mem=64MiB", (size_t)64 << 20}, {"mem=1.5GiB", (size_t)3 << 29}, {"mem=80GB", 80000000000},
-      {"mem=500MB", 500000000},        {"mem=4194304", 4194304},        {"mem=4194304B", 4194304},       {"mem=4096KiB", 4194304}};
-  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) assert_int_equal(parsed(cases[i].text).memory, cases[i].bytes);
+  static const struct {
+    const char *text;
+    size_t bytes;
+  } cases[] = {{"mem=16GiB", (size_t)16 << 30}, {"mem=64MiB", (size_t)64 << 20}, {"mem=1.5GiB", (size_t)3 << 29},
+               {"mem=80GB", 80000000000},       {"mem=500MB", 500000000},        {"mem=4194304", 4194304},
+               {"mem=4194304B", 4194304},       {"mem=4096KiB", 4194304}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    assert_int_equal(parsed(cases[i].text).memory, cases[i].bytes);
 }
 
 static void knows_links_by_name_and_by_figures(void **state) {
@@ -55,7 +59,8 @@ static void knows_links_by_name_and_by_figures(void **state) {
 }
 
 static void reads_all_keys_and_lets_the_last_of_a_key_count(void **state) {
-  wf__sim_settings s = parsed("mem=2GiB,devices=2,link=pcie3x16,kernel_us=200,fault=launch:100,fault=copy:3,fault=alloc:2,kernel_us=0.5");
+  wf__sim_settings s = parsed(
+      "mem=2GiB,devices=2,link=pcie3x16,kernel_us=200,fault=launch:100,fault=copy:3,fault=alloc:2,kernel_us=0.5");
   assert_int_equal(s.memory, (size_t)2 << 30);
   assert_int_equal(s.devices, 2);
   assert_int_equal(s.kernel_ns, 500);
@@ -106,7 +111,8 @@ static void takes_any_bytes_without_harm(void **state) {
     text[n] = 0;
     wf__sim_settings s;
     char error[64];
-    if (!wf__sim_parse(text, &s, error, sizeof error)) assert_true(strlen(error) < sizeof error && !strncmp(error, "WEFT_SIM: ", 10));
+    if (!wf__sim_parse(text, &s, error, sizeof error))
+      assert_true(strlen(error) < sizeof error && !strncmp(error, "WEFT_SIM: ", 10));
   }
 }
 

@@ -43,7 +43,8 @@ static inline void copy(wf__device *d, const wf__memory *dst, const wf__memory *
   assert_ok(wf__launch(d, &p));
 }
 
-static inline wf_status move(wf__device *d, wf_direction direction, void *dst, const void *src, int64_t n, bool pinned, bool blocking) {
+static inline wf_status move(wf__device *d, wf_direction direction, void *dst, const void *src, int64_t n, bool pinned,
+                             bool blocking) {
   wf_transfer t = {.direction = direction, .dst = dst, .src = src, .bytes = (size_t)n * 4, .host_pinned = pinned};
   return wf__transfer(d, &t, blocking);
 }

@@ -19,8 +19,8 @@ static void each_device(void (*test)(void)) {
   }
 }
 /* A test and its cmocka form, which runs it for each device. */
-#define TEST(name)                                              \
-  static void name##_here(void);                                \
+#define TEST(name)                                             \
+  static void name##_here(void);                               \
   static void name(void **state) { each_device(name##_here); } \
   static void name##_here(void)
 
@@ -234,7 +234,8 @@ TEST(runs_a_streams_work_in_order) {
   for (int i = 0; i < STEPS; i++) {
     fill(d, &x, N, i);
     copy(d, &snapshot, &x, N);
-    assert_ok(move(d, WF_DEVICE_TO_HOST, (int32_t *)sum.address + i, (char *)snapshot.address + 4 * (N - 1), 1, true, false));
+    assert_ok(
+        move(d, WF_DEVICE_TO_HOST, (int32_t *)sum.address + i, (char *)snapshot.address + 4 * (N - 1), 1, true, false));
   }
   assert_ok(wf_stream_sync(d->default_stream));
   assert_true(wf_stream_query(d->default_stream));

@@ -9,7 +9,8 @@ static void a_bad_setting_keeps_the_device_shut_until_it_is_mended(void **state)
   setenv("WEFT_SIM", "mem=64MiB", 1);
   setenv("WEFT_ALLOC_CONF", "max_split_size_mb:5", 1);
   assert_int_equal(wf_device_open(wf_sim(0)), WF_VALUE);
-  assert_string_equal(wf_error_peek().hint, "WEFT_ALLOC_CONF is 'max_split_size_mb:5'; docs/allocator.md lists its keys");
+  assert_string_equal(wf_error_peek().hint,
+                      "WEFT_ALLOC_CONF is 'max_split_size_mb:5'; docs/allocator.md lists its keys");
   assert_error(WF_VALUE, "CachingAllocator option max_split_size_mb too small, must be >= 20");
   wf_allocator_stats stats;
   assert_ok(wf_memory_stats(wf_cpu(), false, &stats)); /* the host doesn't look at it */

@@ -45,7 +45,8 @@ static void reuses_freed_memory_at_once(void **state) {
 }
 
 static void find_owner(const wf_block_view *view, void *context) {
-  if (view->state == WF_BLOCK_ALLOCATED && view->owner && !strcmp(view->owner, "conv2d")) *(size_t *)context += view->size;
+  if (view->state == WF_BLOCK_ALLOCATED && view->owner && !strcmp(view->owner, "conv2d"))
+    *(size_t *)context += view->size;
 }
 
 static void remembers_who_holds_a_block(void **state) {
@@ -63,8 +64,9 @@ static void says_what_pytorch_says_when_the_host_is_out_of_memory(void **state) 
   size_t bytes = (size_t)1 << 52;
   assert_int_equal(wf__memory_new(cpu, false, bytes, wf__stream_now(cpu), &m), WF_NO_MEMORY);
   assert_null(m.address);
-  assert_error(WF_NO_MEMORY, "DefaultCPUAllocator: can't allocate memory: you tried to allocate 4503599627370496 bytes. "
-                             "Error code 12 (Cannot allocate memory)");
+  assert_error(WF_NO_MEMORY,
+               "DefaultCPUAllocator: can't allocate memory: you tried to allocate 4503599627370496 bytes. "
+               "Error code 12 (Cannot allocate memory)");
   m = memory_of(64);
   wf__memory_free(&m);
 }

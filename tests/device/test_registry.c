@@ -7,9 +7,12 @@
 #include "device/device.h"
 
 static void parses_types_and_indices(void **state) {
-  static const struct { const char *text; wf_device_type type; int index; } good[] = {
-      {"cpu", WF_DEVICE_CPU, 0},    {"sim", WF_DEVICE_SIM, 0},    {"sim:0", WF_DEVICE_SIM, 0},
-      {"sim:12", WF_DEVICE_SIM, 12}, {"cuda:3", WF_DEVICE_CUDA, 3}, {"cpu:1", WF_DEVICE_CPU, 1}};
+  static const struct {
+    const char *text;
+    wf_device_type type;
+    int index;
+  } good[] = {{"cpu", WF_DEVICE_CPU, 0},     {"sim", WF_DEVICE_SIM, 0},     {"sim:0", WF_DEVICE_SIM, 0},
+              {"sim:12", WF_DEVICE_SIM, 12}, {"cuda:3", WF_DEVICE_CUDA, 3}, {"cpu:1", WF_DEVICE_CPU, 1}};
   for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
     wf_device d = {WF_DEVICE_CUDA, 99};
     assert_ok(wf_device_parse(good[i].text, &d));
@@ -19,16 +22,17 @@ static void parses_types_and_indices(void **state) {
 }
 
 static void refuses_malformed_names_with_pytorchs_texts(void **state) {
-  static const struct { const char *name, *text; } bad[] = {
-      {"", "Device string must not be empty"},
-      {"gpu", "Expected one of cpu, sim, cuda device type at start of device string: gpu"},
-      {"cpux:1", "Expected one of cpu, sim, cuda device type at start of device string: cpux"},
-      {"cpu:", "Invalid device string: 'cpu:'"},
-      {"sim:x", "Invalid device string: 'sim:x'"},
-      {"sim:-1", "Invalid device string: 'sim:-1'"},
-      {"sim:01", "Invalid device string: 'sim:01'"},
-      {"sim:1 ", "Invalid device string: 'sim:1 '"},
-      {"sim:99999999999", "Could not parse device index '99999999999' in device string 'sim:99999999999'"}};
+  static const struct {
+    const char *name, *text;
+  } bad[] = {{"", "Device string must not be empty"},
+             {"gpu", "Expected one of cpu, sim, cuda device type at start of device string: gpu"},
+             {"cpux:1", "Expected one of cpu, sim, cuda device type at start of device string: cpux"},
+             {"cpu:", "Invalid device string: 'cpu:'"},
+             {"sim:x", "Invalid device string: 'sim:x'"},
+             {"sim:-1", "Invalid device string: 'sim:-1'"},
+             {"sim:01", "Invalid device string: 'sim:01'"},
+             {"sim:1 ", "Invalid device string: 'sim:1 '"},
+             {"sim:99999999999", "Could not parse device index '99999999999' in device string 'sim:99999999999'"}};
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     wf_device d = wf_cpu();
     assert_int_equal(wf_device_parse(bad[i].name, &d), WF_RUNTIME);
@@ -80,9 +84,9 @@ static void refuses_incomplete_backends(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(parses_types_and_indices),        cmocka_unit_test(refuses_malformed_names_with_pytorchs_texts),
-      cmocka_unit_test(names_what_it_parses),            cmocka_unit_test(says_that_a_device_is_not_there),
-      cmocka_unit_test(opens_a_device_once),             cmocka_unit_test(refuses_incomplete_backends),
+      cmocka_unit_test(parses_types_and_indices), cmocka_unit_test(refuses_malformed_names_with_pytorchs_texts),
+      cmocka_unit_test(names_what_it_parses),     cmocka_unit_test(says_that_a_device_is_not_there),
+      cmocka_unit_test(opens_a_device_once),      cmocka_unit_test(refuses_incomplete_backends),
   };
   return cmocka_run_group_tests_name("device/registry", tests, NULL, NULL);
 }

@@ -24,9 +24,9 @@ extern pthread_mutex_t wf__sim_lock;
 /* The addresses of one device. Each has its memory at the same distance; an address that isn't in a segment has none. */
 typedef struct wf__sim_range {
   uintptr_t base;
-  size_t pages;        /* of WF__SIM_PAGE bytes */
-  size_t limit, used;  /* bytes in segments; the limit is what mem= says */
-  uint8_t *taken;      /* by page */
+  size_t pages;       /* of WF__SIM_PAGE bytes */
+  size_t limit, used; /* bytes in segments; the limit is what mem= says */
+  uint8_t *taken;     /* by page */
 } wf__sim_range;
 #define WF__SIM_PAGE ((size_t)2 << 20)
 
@@ -48,9 +48,9 @@ void *wf__sim_memory_at(const void *address);
 
 /* One record of an event: done when the stream has come to it. Shared by the event, the item, and whoever waits; counted. */
 typedef struct wf__sim_fence {
-  struct wf__sim_fence *next;   /* in the device's list of spare ones */
+  struct wf__sim_fence *next; /* in the device's list of spare ones */
   wf__sim_device *device;
-  wf__sim_stream *waiting;      /* streams whose first item waits for it */
+  wf__sim_stream *waiting; /* streams whose first item waits for it */
   int refs;
   bool done;
   int64_t time_ns;
@@ -63,16 +63,16 @@ typedef struct wf__sim_copy {
   void *dst;
   const void *src;
   size_t bytes;
-  uint8_t engine;      /* wf__sim_engine_kind */
-  bool link;           /* goes over the link, and takes as long as the model says */
-  int staging;         /* staging buffer to give back afterwards; -1 none */
+  uint8_t engine; /* wf__sim_engine_kind */
+  bool link;      /* goes over the link, and takes as long as the model says */
+  int staging;    /* staging buffer to give back afterwards; -1 none */
   wf_tag tag;
 } wf__sim_copy;
 
 typedef struct wf__sim_item {
   wf__sim_kind kind;
-  bool fails;          /* by an injected fault */
-  uint64_t sequence;   /* in order of all pushes */
+  bool fails;        /* by an injected fault */
+  uint64_t sequence; /* in order of all pushes */
   union {
     wf__sim_fence *fence;
     wf__sim_copy copy;
@@ -83,16 +83,21 @@ typedef struct wf__sim_item {
 struct wf__sim_stream {
   wf__sim_device *device;
   uint32_t id;
-  bool high;           /* goes before normal streams */
-  bool due;            /* in an engine's list, or being run by it */
-  bool blocked;        /* in a fence's list */
-  wf__sim_item *ring;  /* the first item stays until it is done */
+  bool high;          /* goes before normal streams */
+  bool due;           /* in an engine's list, or being run by it */
+  bool blocked;       /* in a fence's list */
+  wf__sim_item *ring; /* the first item stays until it is done */
   size_t first, count, capacity;
   wf__sim_stream *next_due, *next_waiting;
   wf__sim_stream *next, **link; /* in the device's list */
 };
 
-typedef enum wf__sim_engine_kind { WF__SIM_COMPUTE, WF__SIM_TO_DEVICE, WF__SIM_TO_HOST, WF__SIM_ENGINES } wf__sim_engine_kind;
+typedef enum wf__sim_engine_kind {
+  WF__SIM_COMPUTE,
+  WF__SIM_TO_DEVICE,
+  WF__SIM_TO_HOST,
+  WF__SIM_ENGINES
+} wf__sim_engine_kind;
 
 typedef struct wf__sim_engine {
   wf__sim_device *device;
@@ -155,7 +160,7 @@ void wf__sim_buffers_free(wf__sim_device *device);
 
 /* The first asynchronous fault since the last wait. */
 typedef struct wf__sim_fault {
-  wf_status status;    /* WF_OK: none */
+  wf_status status; /* WF_OK: none */
   const char *op;
   const void *site;
   char text[512], hint[512];
@@ -171,7 +176,7 @@ struct wf__sim_device {
   bool stopped;
   int64_t launches, copies, allocations; /* so far, for injected faults */
   wf__sim_fault fault;
-  char *buffer[WF__SIM_BUFFERS];         /* staging memory, mapped when first needed */
+  char *buffer[WF__SIM_BUFFERS]; /* staging memory, mapped when first needed */
   bool buffer_taken[WF__SIM_BUFFERS];
 };
 

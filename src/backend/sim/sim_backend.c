@@ -19,7 +19,8 @@ wf_device wf__sim_id(const wf__sim_device *device) { return wf_sim(device->index
 
 /* ---- faults -------------------------------------------------------------------------------------------------------- */
 
-void wf__sim_set_fault(wf__sim_device *device, const wf_tag *tag, wf_status status, const char *text, const char *hint) {
+void wf__sim_set_fault(wf__sim_device *device, const wf_tag *tag, wf_status status, const char *text,
+                       const char *hint) {
   wf__sim_fault *f = &device->fault;
   if (f->status) return;
   f->status = status;
@@ -55,7 +56,8 @@ static int count(void) {
   int n = open_count ? settings.devices : 0;
   pthread_mutex_unlock(&wf__sim_lock);
   if (n) return n;
-  return wf__sim_parse(getenv("WEFT_SIM"), &s, error, sizeof error) ? s.devices : 1; /* opening it will say what is wrong */
+  return wf__sim_parse(getenv("WEFT_SIM"), &s, error, sizeof error) ? s.devices
+                                                                    : 1; /* opening it will say what is wrong */
 }
 
 static wf_status read_settings(wf__sim_settings *s) {
@@ -133,10 +135,12 @@ static void describe(void *dev, char *buffer, size_t size) {
   const wf__sim_settings *s = &((wf__sim_device *)dev)->settings;
   char link[96] = "transfers as fast as this host copies", kernel[48] = "";
   if (s->link_bytes_per_ns > 0)
-    snprintf(link, sizeof link, "link %s (%.4g GB/s, %.4g us)", s->link_name, s->link_bytes_per_ns, (double)s->link_latency_ns * 1e-3);
+    snprintf(link, sizeof link, "link %s (%.4g GB/s, %.4g us)", s->link_name, s->link_bytes_per_ns,
+             (double)s->link_latency_ns * 1e-3);
   if (s->kernel_ns) snprintf(kernel, sizeof kernel, ", kernels of %.4g us", (double)s->kernel_ns * 1e-3);
   bool large = s->memory >> 30;
-  snprintf(buffer, size, "emulated: %.4g %s, %s%s", (double)s->memory / (large ? 1 << 30 : 1 << 20), large ? "GiB" : "MiB", link, kernel);
+  snprintf(buffer, size, "emulated: %.4g %s, %s%s", (double)s->memory / (large ? 1 << 30 : 1 << 20),
+           large ? "GiB" : "MiB", link, kernel);
 }
 
 /* ---- memory -------------------------------------------------------------------------------------------------------- */
@@ -161,7 +165,8 @@ static void segment_give(void *dev, wf_mem_kind kind, void *address, size_t byte
     return;
   }
   pthread_mutex_lock(&wf__sim_lock);
-  wf__sim_wait_device(d); /* blocks are free in stream order: what is queued may still use them, so a driver waits before it unmaps */
+  wf__sim_wait_device(
+      d); /* blocks are free in stream order: what is queued may still use them, so a driver waits before it unmaps */
   wf__sim_segment_give(&d->range, address, bytes);
   pthread_mutex_unlock(&wf__sim_lock);
 }
@@ -296,7 +301,9 @@ static wf_status launch(void *dev, void *stream, const wf_plan *plan) {
   return WF_OK;
 }
 
-static wf_status transfer(void *dev, void *stream, const wf_transfer *transfer) { return wf__sim_transfer(stream, transfer); }
+static wf_status transfer(void *dev, void *stream, const wf_transfer *transfer) {
+  return wf__sim_transfer(stream, transfer);
+}
 
 static const wf_backend sim_backend = {
     .abi = WF_SYS_ABI,

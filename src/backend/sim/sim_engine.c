@@ -31,7 +31,8 @@ static void sleep_until(wf__sim_device *device, int64_t deadline_ns) {
 
 /* ---- one item ------------------------------------------------------------------------------------------------------ */
 
-static void keep_fault(wf__sim_device *device, const wf_tag *tag, wf_status status, const char *text, const char *hint) {
+static void keep_fault(wf__sim_device *device, const wf_tag *tag, wf_status status, const char *text,
+                       const char *hint) {
   pthread_mutex_lock(&wf__sim_lock);
   wf__sim_set_fault(device, tag, status, text, hint);
   pthread_mutex_unlock(&wf__sim_lock);
@@ -44,7 +45,8 @@ static void injected_fault(wf__sim_device *device, const wf_tag *tag, const char
 }
 
 static void translate(wf_plan *plan) {
-  int n = plan->operands < WF_PLAN_OPERANDS ? plan->operands + 1 : WF_PLAN_OPERANDS; /* workspace lies behind the plan's own */
+  int n = plan->operands < WF_PLAN_OPERANDS ? plan->operands + 1
+                                            : WF_PLAN_OPERANDS; /* workspace lies behind the plan's own */
   for (int i = 0; i < n; i++)
     if (plan->operand[i].data) plan->operand[i].data = wf__sim_memory_at(plan->operand[i].data);
 }
@@ -65,10 +67,8 @@ static void run_kernel(wf__sim_device *device, uint32_t stream, wf_plan *plan, b
 static void run_copy(wf__sim_device *device, uint32_t stream, const wf__sim_copy *copy, bool fails) {
   const wf__sim_settings *s = &device->settings;
   int64_t start = wf_clock_ns();
-  if (fails)
-    injected_fault(device, &copy->tag, "copy");
-  else
-    memmove(copy->dst, copy->src, copy->bytes);
+  if (fails) injected_fault(device, &copy->tag, "copy");
+  else memmove(copy->dst, copy->src, copy->bytes);
   if (copy->link && s->link_bytes_per_ns > 0)
     sleep_until(device, start + s->link_latency_ns + (int64_t)((double)copy->bytes / s->link_bytes_per_ns));
   wf__trace_ran(&copy->tag, wf__sim_id(device), stream, start, wf_clock_ns());
@@ -93,15 +93,11 @@ static void run_first(wf__sim_stream *s, wf__sim_item *item) {
   const wf__sim_item *first = &s->ring[s->first];
   item->kind = first->kind;
   item->fails = first->fails;
-  if (item->kind == WF__SIM_KERNEL)
-    item->as.plan = first->as.plan;
-  else
-    item->as.copy = first->as.copy;
+  if (item->kind == WF__SIM_KERNEL) item->as.plan = first->as.plan;
+  else item->as.copy = first->as.copy;
   pthread_mutex_unlock(&wf__sim_lock);
-  if (item->kind == WF__SIM_KERNEL)
-    run_kernel(device, s->id, &item->as.plan, item->fails);
-  else
-    run_copy(device, s->id, &item->as.copy, item->fails);
+  if (item->kind == WF__SIM_KERNEL) run_kernel(device, s->id, &item->as.plan, item->fails);
+  else run_copy(device, s->id, &item->as.copy, item->fails);
   pthread_mutex_lock(&wf__sim_lock);
   if (item->kind == WF__SIM_COPY && item->as.copy.staging >= 0) device->buffer_taken[item->as.copy.staging] = false;
   wf__sim_finish(s);

@@ -44,7 +44,9 @@ void wf__sim_wake(void) {
 }
 
 /* Items of a stream are done in order, so its first one tells how far it is. */
-static bool passed(const wf__sim_stream *s, uint64_t sequence) { return !s->count || first_item(s)->sequence > sequence; }
+static bool passed(const wf__sim_stream *s, uint64_t sequence) {
+  return !s->count || first_item(s)->sequence > sequence;
+}
 
 static bool stream_passed(const wf__sim_waiter *w) { return passed(w->what, w->sequence); }
 static bool device_passed(const wf__sim_waiter *w) {
@@ -73,10 +75,8 @@ void wf__sim_wait_fence(wf__sim_fence *fence) {
 
 static wf__sim_fence *fence_new(wf__sim_device *device, int refs) {
   wf__sim_fence *f = device->spare;
-  if (f)
-    device->spare = f->next;
-  else if (!(f = wf__malloc(sizeof *f)))
-    return NULL;
+  if (f) device->spare = f->next;
+  else if (!(f = wf__malloc(sizeof *f))) return NULL;
   *f = (wf__sim_fence){.device = device, .refs = refs};
   return f;
 }
@@ -103,10 +103,8 @@ static void make_due(wf__sim_stream *s) {
   int rank = !s->high;
   s->due = true;
   s->next_due = NULL;
-  if (engine->last[rank])
-    engine->last[rank]->next_due = s;
-  else
-    engine->first[rank] = s;
+  if (engine->last[rank]) engine->last[rank]->next_due = s;
+  else engine->first[rank] = s;
   engine->last[rank] = s;
   if (engine->idle) pthread_cond_signal(&engine->wake);
 }

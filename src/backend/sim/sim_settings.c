@@ -33,9 +33,9 @@ static const char *read_number(const char *text, const unit *units, double *valu
   return end + strlen(best->name);
 }
 
-static const unit byte_units[] = {{"", 1},          {"B", 1},          {"KB", 1e3},        {"MB", 1e6},        {"GB", 1e9},
-                                  {"TB", 1e12},     {"KiB", 0x1p10},   {"MiB", 0x1p20},    {"GiB", 0x1p30},    {"TiB", 0x1p40},
-                                  {NULL, 0}};
+static const unit byte_units[] = {{"", 1},         {"B", 1},        {"KB", 1e3},     {"MB", 1e6},
+                                  {"GB", 1e9},     {"TB", 1e12},    {"KiB", 0x1p10}, {"MiB", 0x1p20},
+                                  {"GiB", 0x1p30}, {"TiB", 0x1p40}, {NULL, 0}};
 static const unit rate_units[] = {{"B/s", 1e-9}, {"KB/s", 1e-6}, {"MB/s", 1e-3}, {"GB/s", 1}, {"TB/s", 1e3}, {NULL, 0}};
 static const unit time_units[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}, {NULL, 0}};
 static const unit no_unit[] = {{"", 1}, {NULL, 0}};
@@ -48,7 +48,8 @@ static bool whole_number(const char *text, const unit *units, double *value) {
 
 static bool set_memory(const char *value, wf__sim_settings *s) {
   double bytes;
-  if (!whole_number(value, byte_units, &bytes) || bytes < (double)MEMORY_LEAST || bytes > (double)MEMORY_MOST) return false;
+  if (!whole_number(value, byte_units, &bytes) || bytes < (double)MEMORY_LEAST || bytes > (double)MEMORY_MOST)
+    return false;
   s->memory = (size_t)bytes;
   return true;
 }
@@ -115,7 +116,8 @@ static bool set_fault(const char *value, wf__sim_settings *s) {
 static const struct {
   const char *name;
   bool (*set)(const char *value, wf__sim_settings *s);
-} keys[] = {{"mem", set_memory}, {"devices", set_devices}, {"link", set_link}, {"kernel_us", set_kernel}, {"fault", set_fault}};
+} keys[] = {
+    {"mem", set_memory}, {"devices", set_devices}, {"link", set_link}, {"kernel_us", set_kernel}, {"fault", set_fault}};
 
 static bool set_one(const char *pair, wf__sim_settings *s, char *error, size_t error_size) {
   const char *equals = strchr(pair, '=');

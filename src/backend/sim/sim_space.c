@@ -39,7 +39,8 @@ void wf__sim_space_close(void) {
 
 wf_status wf__sim_range_open(wf__sim_range *range, int device, const wf__sim_settings *settings) {
   uintptr_t lowest = ((uintptr_t)reserved + WF__SIM_PAGE - 1) / WF__SIM_PAGE * WF__SIM_PAGE;
-  *range = (wf__sim_range){.base = lowest + span * (size_t)device, .pages = span / WF__SIM_PAGE, .limit = settings->memory};
+  *range =
+      (wf__sim_range){.base = lowest + span * (size_t)device, .pages = span / WF__SIM_PAGE, .limit = settings->memory};
   range->taken = wf__calloc(range->pages, 1);
   return range->taken ? WF_OK : wf__self.pending;
 }

@@ -85,8 +85,8 @@ static wf__sim_engine_kind engine_of(const wf__sim_stream *stream, const wf_tran
 }
 
 /* Queues a copy of `bytes` between host addresses, for the transfer or a piece of it. */
-static wf_status push_copy(wf__sim_stream *stream, const wf_transfer *t, void *dst, const void *src, size_t bytes, int staging,
-                           bool fails) {
+static wf_status push_copy(wf__sim_stream *stream, const wf_transfer *t, void *dst, const void *src, size_t bytes,
+                           int staging, bool fails) {
   wf__sim_item *item = wf__sim_push_begin(stream);
   if (!item) return wf__self.pending;
   wf__sim_engine_kind engine = engine_of(stream, t);
@@ -189,8 +189,8 @@ static bool on_device(const void *address, size_t bytes) {
 
 static wf_status check_sides(const wf__sim_device *device, const wf_transfer *t) {
   bool dst_there = t->direction != WF_DEVICE_TO_HOST, src_there = t->direction != WF_HOST_TO_DEVICE;
-  WF__CHECK(on_device(t->dst, t->bytes) == dst_there, WF_DEVICE, "sim:%d: the destination of a transfer %s device memory",
-            device->index, dst_there ? "isn't" : "is");
+  WF__CHECK(on_device(t->dst, t->bytes) == dst_there, WF_DEVICE,
+            "sim:%d: the destination of a transfer %s device memory", device->index, dst_there ? "isn't" : "is");
   WF__CHECK(on_device(t->src, t->bytes) == src_there, WF_DEVICE, "sim:%d: the source of a transfer %s device memory",
             device->index, src_there ? "isn't" : "is");
   return WF_OK;
@@ -204,7 +204,8 @@ wf_status wf__sim_transfer(wf__sim_stream *stream, const wf_transfer *transfer) 
   bool fails = ++device->copies == device->settings.fail_copy;
   pthread_mutex_unlock(&wf__sim_lock);
   bool to = t->direction != WF_DEVICE_TO_HOST, from = t->direction != WF_HOST_TO_DEVICE;
-  if (to && from) return push_copy(stream, t, wf__sim_memory_at(t->dst), wf__sim_memory_at(t->src), t->bytes, NO_BUFFER, fails);
+  if (to && from)
+    return push_copy(stream, t, wf__sim_memory_at(t->dst), wf__sim_memory_at(t->src), t->bytes, NO_BUFFER, fails);
   if (to && !t->host_pinned) return from_pageable(stream, t, fails);
   if (from && !t->host_pinned) return to_pageable(stream, t, fails);
   void *dst = to ? wf__sim_memory_at(t->dst) : t->dst;
