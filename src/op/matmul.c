@@ -1,5 +1,5 @@
 /* Matrix products: the plan over [batch…, m, k] and [batch…, k, n], and the operators that are one such plan. matmul and linear, which
- * choose among them by rank, are in op/linear.c.
+ * choose among them by rank, are in op/matmul_forms.c.
  *
  * Derivatives are made of these operators themselves, so they are differentiable again. As PyTorch does, the gradient of a factor that
  * lies by columns is computed transposed, so that it lies so as well. */
