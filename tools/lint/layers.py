@@ -25,28 +25,32 @@ ROWS = [
 ]
 RANK = {folder: len(ROWS) - i for i, row in enumerate(ROWS) for folder in row}
 
-# Public headers whose implementing folder has another name than the header.
-PUBLIC = {
-    **dict.fromkeys((f"weft/{name}.h" for name in "call create functional linalg math random reduce view".split()), "op"),
-    "weft/dtype.h": "base",
-    "weft/memory.h": "device",
-    "weft/sys/allocator.h": "memory",
-    "weft/sys/backend.h": "device",
-    "weft/sys/plan.h": "base",
-}
+# Public headers that declare no functions: where they rank.
+WITHOUT_FUNCTIONS = {"weft/sys/plan.h": "base"}
 ALL_OF_IT = "weft/weft.h"  # includes everything, so only those outside of src/ include it
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(?:"([^"]+)"|<(weft/[^>]+)>)', re.M)
+DECLARED = re.compile(r"^WF_API\b[^;{]*?\b(wf_\w+)\s*\(", re.M)
+DEFINED = re.compile(r"^(?![\s#/*}])[^;=()]*?\b(wf_[a-z0-9]\w*)\s*\(", re.M)
 
 
-def folder_of(path):
-    """The folder of the table that a path of src/ or a public header belongs to; None for weft.h."""
-    if path.startswith("src/"):
-        return path.split("/")[1]
-    header = path.removeprefix("include/")
-    if header == ALL_OF_IT:
-        return None
-    return PUBLIC.get(header, os.path.basename(header).removesuffix(".h"))
+def owners_of(tree):
+    """{header: folder of src/ that implements it}: where most of its functions are defined."""
+    defined = {}
+    for path in tree.paths(r"^src/.*\.c$"):
+        for name in DEFINED.findall(tree.text(path)):
+            defined[name] = path.split("/")[1]
+    owners = dict(WITHOUT_FUNCTIONS)
+    for path in tree.paths(r"^include/weft/.*\.h$"):
+        folders = [defined[name] for name in DECLARED.findall(tree.text(path)) if name in defined]
+        if folders:
+            owners[path.removeprefix("include/")] = max(sorted(set(folders)), key=folders.count)
+    return owners
+
+
+def folder_of(path, owners):
+    """The folder of the table that a path of src/ or a public header belongs to; None when there is none."""
+    return path.split("/")[1] if path.startswith("src/") else owners.get(path.removeprefix("include/"))
 
 
 def includes_of(tree, path):
@@ -63,7 +67,7 @@ def includes_of(tree, path):
         yield line, written, next((p for p in places if tree.exists(p)), None)
 
 
-def fault_in_src(path, target):
+def fault_in_src(path, target, owners):
     """Why a file of src/ or a public header may not include `target`; None when it may."""
     if path.startswith("include/") and not target.startswith("include/"):
         return "a public header includes public headers only"
@@ -71,10 +75,10 @@ def fault_in_src(path, target):
         return "the library's own files include the headers that they need, not weft.h"
     if path == "include/" + ALL_OF_IT:
         return None
-    mine, theirs = folder_of(path), folder_of(target)
+    mine, theirs = folder_of(path, owners), folder_of(target, owners)
     for folder, owner in ((mine, path), (theirs, target)):
         if folder not in RANK:
-            return f"{owner} belongs to no folder of the table in tools/lint/layers.py"
+            return f"{owner} belongs to no folder of the table: none of src/ implements it"
     if mine == theirs:
         if mine == "backend" and path.startswith("src/backend/") and target.startswith("src/backend/"):
             if path.split("/")[2] != target.split("/")[2]:
@@ -87,7 +91,7 @@ def fault_in_src(path, target):
     return None
 
 
-def fault_outside(path, target):
+def fault_outside(path, target, owners):
     """The same for programs: they use the public API and their own folder."""
     if target.startswith("src/"):
         return "programs use the public API only"
@@ -118,7 +122,7 @@ def cycle_from(graph, start, done):
 
 
 def check(tree):
-    graph = {}
+    graph, owners = {}, owners_of(tree)
     for path in tree.paths(r"^(src|include|tools|examples)/.*\.[ch]$"):
         judge = fault_in_src if path.startswith(("src/", "include/")) else fault_outside
         for line, written, target in includes_of(tree, path):
@@ -126,7 +130,7 @@ def check(tree):
                 yield path, line, f"{written} doesn't exist"
                 continue
             graph.setdefault(path, []).append(target)
-            fault = judge(path, target)
+            fault = judge(path, target, owners)
             if fault:
                 yield path, line, f"includes {written}: {fault}"
     done = set()
@@ -158,6 +162,11 @@ BROKEN = [
         "a cycle",
         {"src/base/one.h": '#include "base/two.h"\n', "src/base/two.h": '#include "base/one.h"\n'},
         "src/base/one.h -> src/base/two.h -> src/base/one.h",
+    ),
+    (
+        "a header that nothing implements",
+        {"include/weft/own.h": "\n", "src/op/own.c": "#include <weft/own.h>\n"},
+        "include/weft/own.h belongs to no folder",
     ),
     ("an include that leads nowhere", {"src/base/lost.c": '#include "base/nowhere.h"\n'}, "base/nowhere.h doesn't exist"),
 ]
