@@ -89,7 +89,7 @@ static void values_must_fit_the_dtype(void **state) {
 }
 
 static void ranges_count_in_double_and_integers_exactly(void **state) {
-  (void)state; /* R138, R141: counts as torch and numpy give them */
+  (void)state; /* counts as torch and numpy give them */
   wf_scope s = wf_scope_begin();
   assert_int_equal(wf_numel(range(wf_float(0.1), wf_float(0.5), wf_float(0.05), WF_F32)), 8);
   assert_int_equal(wf_numel(range(wf_float(0), wf_float(1.3), wf_float(0.1), WF_F32)), 13);

@@ -57,7 +57,7 @@ static void view_and_reshape_give_pytorchs_strides(void **state) {
 }
 
 static void dims_that_only_look_mergeable_are_not_merged(void **state) {
-  (void)state; /* R010: [2, 6, 4][:, :3] asked as [6, 4] */
+  (void)state; /* [2, 6, 4][:, :3] asked as [6, 4] */
   float data[48];
   for (int i = 0; i < 48; i++) data[i] = (float)i;
   wf_scope s = wf_scope_begin();
