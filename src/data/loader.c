@@ -232,14 +232,15 @@ static wf__slot *advance(wf_loader *l) {
 
 static wf_status obtain(wf_loader *l, wf__slot *s) {
   if (!l->threads) load_here(l, s);
-  int64_t start = wf_clock_ns();
   wf_zone_begin("load"); /* the consumer's part of that stage is to wait */
+  int64_t start = wf_clock_ns();
   wf_status status = wait_for(l, s);
   if (l->threads && !status) {
     int64_t waited = wf_clock_ns() - start;
     l->wait_ns += waited;
     /* Who was late? A worker that itself waited for the device to let go of the slot wasn't. */
-    wf__trace_wait(s->blocked_ns > waited / 2 ? "device, all batches ahead are queued" : "loader", wf_cpu(), start);
+    bool for_device = s->blocked_ns > waited / 2;
+    wf__trace_wait(for_device ? "device, all batches ahead are queued" : "loader", for_device ? l->options.device : wf_cpu(), start);
   }
   wf_zone_end();
   WF__TRY(status);

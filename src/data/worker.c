@@ -1,6 +1,7 @@
 /* Worker threads: each takes the queued slot with the lowest batch number and fills it. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <stdio.h>
 #include <time.h>
 
 #include "base/host.h"
@@ -44,6 +45,9 @@ static void *run(void *argument) {
   worker w = *(worker *)argument;
   wf__release(argument);
   wf_loader *l = w.loader;
+  char name[16]; /* in reports and debuggers */
+  snprintf(name, sizeof name, "worker %d", w.number);
+  pthread_setname_np(pthread_self(), name);
   if (l->copy_stream) wf_stream_set(l->copy_stream);
   pthread_mutex_lock(&l->lock);
   while (!l->stopping) {

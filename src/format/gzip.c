@@ -166,12 +166,9 @@ static bool inflate_some(wf__input *in, unsigned char *to, size_t room, size_t *
   int result = inflate(&in->z, Z_NO_FLUSH);
   in->begin = in->end - in->z.avail_in;
   *got = room - in->z.avail_out;
-  if (result == Z_STREAM_END)
-    in->in_member = false;
-  else if (result == Z_MEM_ERROR)
-    return fail(in, "no memory to decompress");
-  else if (result != Z_OK)
-    return fail(in, "the compressed data is damaged");
+  if (result == Z_STREAM_END) in->in_member = false;
+  else if (result == Z_MEM_ERROR) return fail(in, "no memory to decompress");
+  else if (result != Z_OK) return fail(in, "the compressed data is damaged");
   return true;
 }
 

@@ -129,12 +129,9 @@ static void put_string(wf__json *j, const char *text) {
   put(j, "\"", 1);
   for (const unsigned char *s = (const unsigned char *)text; *s;) {
     int n = sequence(s);
-    if (n > 1)
-      put(j, (const char *)s, (size_t)n);
-    else if (n)
-      put_character(j, *s);
-    else
-      put_text(j, "\xef\xbf\xbd");
+    if (n > 1) put(j, (const char *)s, (size_t)n);
+    else if (n) put_character(j, *s);
+    else put_text(j, "\xef\xbf\xbd");
     s += n ? n : 1;
   }
   put(j, "\"", 1);

@@ -102,8 +102,29 @@ static void put_copies_tile(wf__text *out, const wf_report *r, const wf__summary
   put_tile(out, n ? "bad" : "good", "implicit copies", wf__count_text(n, value), note);
 }
 
+/* Waits of the main thread, those within others once; -1 when the events don't say. */
+static int64_t main_thread_waits(const wf_report *r) {
+  int64_t ns = 0, until = INT64_MIN;
+  bool known = false;
+  for (size_t i = 0; i < r->event_count && !r->dropped; i++) {
+    const wf_trace_event *e = &r->events[i];
+    if (strcmp(wf_trace_thread_name(e->thread), "main")) continue;
+    known = true;
+    if (e->kind != WF_EVENT_WAIT || e->end_ns <= until) continue;
+    ns += e->end_ns - (e->start_ns > until ? e->start_ns : until);
+    until = e->end_ns;
+  }
+  return known ? ns : -1;
+}
+
 static void put_waits_tile(wf__text *out, const wf_report *r, const wf__summary *s) {
   char value[WF__UNIT_TEXT], share[WF__UNIT_TEXT], note[2 * WF__UNIT_TEXT] = "";
+  int64_t ns = main_thread_waits(r);
+  if (ns >= 0) {
+    snprintf(note, sizeof note, "%s of the run, main thread", wf__share_text(ns, wf__report_wall(r), share));
+    put_tile(out, "", "host waits", wf__time_text(ns, value), note);
+    return;
+  }
   if (s->wait_ns)
     snprintf(note, sizeof note, "%s of the run, all threads", wf__share_text(s->wait_ns, wf__report_wall(r), share));
   put_tile(out, "", "host waits", wf__time_text(s->wait_ns, value), note);

@@ -59,17 +59,13 @@ static uint32_t find(uint32_t parent, const char *name) {
 
 void wf_module_push(const char *name) {
   uint32_t id = wf__self.modules_lost ? 0 : find(wf__self.module, name ? name : "");
-  if (id)
-    wf__self.module = id;
-  else if (wf__self.modules_lost < UINT16_MAX)
-    wf__self.modules_lost++;
+  if (id) wf__self.module = id;
+  else if (wf__self.modules_lost < UINT16_MAX) wf__self.modules_lost++;
 }
 
 void wf_module_pop(void) {
-  if (wf__self.modules_lost)
-    wf__self.modules_lost--;
-  else
-    wf__self.module = paths[wf__self.module].parent;
+  if (wf__self.modules_lost) wf__self.modules_lost--;
+  else wf__self.module = paths[wf__self.module].parent;
 }
 
 const char *wf__trace_module_name(uint32_t module) {
