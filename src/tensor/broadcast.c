@@ -35,10 +35,10 @@ wf_status wf__layout_expand(const wf__layout *l, wf_dims size, const char *type,
       stride = l->stride[own_dim];
     } else { /* a new leading dim; what follows in `strides` is placed already */
       stride = l->ndim == 0 || i + 1 == size.n ? 0 : (int64_t)((uint64_t)sizes[i + 1] * (uint64_t)strides[i + 1]);
-      WF__CHECK(wanted != -1, WF_RUNTIME,
+      WF__CHECK(wanted != -1 || l->ndim == 0, WF_RUNTIME,
                 "The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension %d", i);
     }
-    if (wanted == -1) wanted = n;
+    if (wanted == -1 && own_dim >= 0) wanted = n; /* a number has no size to keep: -1 ends as a negative one */
     if (n != wanted) {
       WF__CHECK(
           n == 1, WF_RUNTIME,

@@ -388,6 +388,7 @@ static void expand_refuses_what_pytorch_refuses(void **state) {
       "Tensor sizes: [3, 1]");
   expand_error(WF_SHAPE(3), WF_SHAPE(-1, 3),
                "The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension 0");
+  expand_error(WF_SHAPE0, WF_SHAPE(2, -1), "numel: integer multiplication overflow");
   expand_error(WF_SHAPE(3), WF_SHAPE(-2, 3), "numel: integer multiplication overflow");
   expand_error(WF_SHAPE(1), WF_SHAPE(HUGE, HUGE), "numel: integer multiplication overflow");
 }
