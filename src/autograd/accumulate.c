@@ -71,19 +71,9 @@ static bool obeys_contract(const wf__layout *grad, const wf__layout *variable) {
   return true;
 }
 
-/* Whether nobody but this handle shows the memory. A view keeps its base; a base that only this view keeps shows it to nobody. */
-static bool is_sole(const wf_tensor *grad) {
-  int handles = 1;
-  if (atomic_load_explicit(&grad->refs, memory_order_relaxed) != 1) return false;
-  if (grad->base && grad->base->storage == grad->storage) {
-    if (atomic_load_explicit(&grad->base->refs, memory_order_relaxed) != 1) return false;
-    handles = 2;
-  }
-  return atomic_load_explicit(&grad->storage->refs, memory_order_relaxed) == handles;
-}
-
 static bool may_steal(const wf_tensor *grad, const accumulator *a) {
-  return wf__self.grad_disabled && is_sole(grad) && obeys_contract(&grad->layout, &a->layout);
+  return wf__self.grad_disabled && atomic_load_explicit(&grad->refs, memory_order_relaxed) == 1 &&
+         obeys_contract(&grad->layout, &a->layout);
 }
 
 /* A copy in the contract's layout; the caller's reference. */

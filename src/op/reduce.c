@@ -120,13 +120,15 @@ wf_tensor *wf__reduce(wf__reduction *r, const wf__node_class *derivative, wf__re
   return wf__give(out);
 }
 
-/* One view by geometry: stride 0 where dims come back or were of size 1. */
+/* One view by geometry: stride 0 where dims come back, but what unsqueeze would give where their size is 1. */
 wf_tensor *wf__unreduce(const wf_tensor *t, uint32_t dims, bool keepdim, wf_dims size) {
   int64_t stride[WF_MAX_DIMS];
-  for (int d = 0, from = 0; d < size.n; d++) {
+  for (int d = size.n - 1, from = t->layout.ndim - 1; d >= 0; d--) {
     bool gone = dims >> d & 1;
-    stride[d] = gone ? 0 : t->layout.stride[from];
-    if (!gone || keepdim) from++;
+    if (!gone || (keepdim && size.at[d] == 1)) stride[d] = t->layout.stride[from];
+    else if (size.at[d] != 1) stride[d] = 0;
+    else stride[d] = d + 1 < size.n ? size.at[d + 1] * stride[d + 1] : 1;
+    if (!gone || keepdim) from--;
   }
   return wf__ops.as_strided(t, size, wf_dims_of(stride, size.n), t->layout.offset);
 }

@@ -1,5 +1,8 @@
 /* softmax and log_softmax with their derivatives. Results are row-major whatever the input's strides, which are read as they are. */
 #include <stdio.h>
+#include <weft/copy.h>
+#include <weft/math.h>
+#include <weft/reduce.h>
 
 #include "copy/copy.h"
 #include "op/network.h"
@@ -38,12 +41,24 @@ static wf_status run(int op, const wf_tensor *const *tensors, int n, int64_t dim
   return wf__launch(wf__device_of(tensors[0]), &plan);
 }
 
-/* The derivative of softmax by pointwise operators would need them twice as often; once is enough for a network, so it has a plan. */
+/* The derivative in operators that can be recorded themselves. */
+static wf_tensor *written_out(const softmax *s, wf_tensor *g, wf_tensor *y) {
+  wf_dims dim = y->layout.ndim ? wf_dims_of(&s->dim, 1) : WF_SHAPE0;
+  wf_tensor *dx = s->logs ? wf_sub(g, wf_mul(wf_exp(y), wf_sum_dims(g, dim, true, WF_DTYPE_NONE)))
+                          : wf_mul(y, wf_sub(g, wf_sum_dims(wf_mul(g, y), dim, true, WF_DTYPE_NONE)));
+  return s->from ? wf_to(dx, s->from) : dx;
+}
+
+/* Derivatives by pointwise operators would read and write several times as much, so there is a plan for them. */
 static wf_status softmax_apply(wf__node *node, wf_tensor *const *grad, wf_tensor **out) {
   const softmax *s = node->payload;
   if (!grad[0]) return WF_OK;
   wf_tensor *y = wf__saved_get(node, 0);
   if (!y) return wf__self.pending;
+  if (wf_grad_enabled()) {
+    out[0] = written_out(s, grad[0], y);
+    return wf__self.pending;
+  }
   wf_tensor *dx = wf__empty_in(y, wf__layout_sizes(&y->layout), WF_FORMAT_CONTIGUOUS);
   if (!dx) return wf__self.pending;
   if (run(s->logs ? WF__LOG_SOFTMAX_BACKWARD : WF__SOFTMAX_BACKWARD, (const wf_tensor *[]){dx, grad[0], y}, 3, s->dim) != WF_OK) {
@@ -56,7 +71,7 @@ static wf_status softmax_apply(wf__node *node, wf_tensor *const *grad, wf_tensor
     dx = cast;
   }
   out[0] = wf__give(dx);
-  return wf__not_twice(out[0], (const wf_tensor *[]){grad[0], y}, 2, s->logs ? "log_softmax" : "softmax");
+  return wf__self.pending;
 }
 static const wf__node_class soft_class = {"SoftmaxBackward0", softmax_apply, NULL};
 static const wf__node_class log_class = {"LogSoftmaxBackward0", softmax_apply, NULL};
