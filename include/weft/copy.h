@@ -18,7 +18,8 @@ typedef struct wf_to_options {
   wf_dtype dtype;          /* WF_DTYPE_NONE: unchanged */
   const wf_device *device; /* NULL: unchanged */
   bool copy;               /* false: self is returned when nothing changes */
-  bool non_blocking;       /* false: a transfer is over on return; true: it is queued, which takes pinned host memory to matter */
+  bool
+      non_blocking; /* false: a transfer is over on return; true: it is queued, which takes pinned host memory to matter */
   wf_memory_format format; /* PRESERVE */
 } wf_to_options;
 /** The defaults. */

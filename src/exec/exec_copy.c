@@ -60,12 +60,9 @@ static void move_block(const job *j, char *dst, const char *src, int64_t src_str
 static void move_row(const job *j, char *dst, const char *src, int64_t src_stride, int64_t n) {
   bool from_consecutive = src_stride == j->src_size, to_consecutive = j->dst_stride == j->dst_size;
   if (from_consecutive && to_consecutive) {
-    if (j->convert)
-      j->convert(dst, src, n);
-    else if (j->stream)
-      j->kernels->stream(dst, src, n * j->dst_size);
-    else
-      memcpy(dst, src, (size_t)(n * j->dst_size));
+    if (j->convert) j->convert(dst, src, n);
+    else if (j->stream) j->kernels->stream(dst, src, n * j->dst_size);
+    else memcpy(dst, src, (size_t)(n * j->dst_size));
   } else if (!j->convert && to_consecutive) {
     j->kernels->gather[j->dst_log](dst, src, src_stride, n);
   } else if (!j->convert && from_consecutive) {
@@ -92,10 +89,8 @@ static void do_rows(void *context, int64_t begin, int64_t end) {
   for (int64_t unit = begin, piece = begin % j->chunks; unit < end; unit++) {
     int64_t first = piece * CHUNK, n = j->n - first < CHUNK ? j->n - first : CHUNK;
     char *dst = at.at[0] + first * j->dst_stride;
-    if (j->pattern)
-      fill_row(j, dst, n);
-    else
-      move_row(j, dst, at.at[1] + first * j->src_stride, j->src_stride, n);
+    if (j->pattern) fill_row(j, dst, n);
+    else move_row(j, dst, at.at[1] + first * j->src_stride, j->src_stride, n);
     if (++piece < j->chunks) continue;
     piece = 0;
     wf__walk_next(&j->walk, &at);

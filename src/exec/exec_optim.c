@@ -23,7 +23,7 @@ typedef struct job {
   int64_t size;
   int log_size;
   int64_t n, chunks, stride[OPERANDS];
-  bool direct;                  /* kernels work on the operands themselves */
+  bool direct; /* kernels work on the operands themselves */
 } job;
 
 static void run_direct(const job *j, char *const *at, int64_t n) {

@@ -73,12 +73,9 @@ static void fill_constant(const job *j, int k, const char *src, blocks *b, int64
   const input *in = &j->in[k];
   char one[8] = {0}, spare[8];
   if (!in->present) {
-    if (j->class == WF__CLASS_F32)
-      *(float *)one = (float)in->number;
-    else if (j->class == WF__CLASS_F64)
-      *(double *)one = in->number;
-    else
-      *(int64_t *)one = in->integer;
+    if (j->class == WF__CLASS_F32) *(float *)one = (float)in->number;
+    else if (j->class == WF__CLASS_F64) *(double *)one = in->number;
+    else *(int64_t *)one = in->integer;
     if (in->is_mask) one[0] = in->integer != 0;
   } else if (in->to_compute || in->to_class) {
     cast_into(in, one, src, spare, 1);
@@ -132,12 +129,9 @@ static void do_row(const job *j, char *const *at, const int64_t *stride, blocks 
     in_place[k] = !constant && !o->to_compute && !o->to_class && stride[k + 1] == o->size;
     whole = whole && (in_place[k] || o->missing);
     in[k] = b->value[k];
-    if (in_place[k])
-      in[k] = at[k + 1];
-    else if (o->missing)
-      in[k] = NULL;
-    else if (constant)
-      fill_constant(j, k, at[k + 1], b, first);
+    if (in_place[k]) in[k] = at[k + 1];
+    else if (o->missing) in[k] = NULL;
+    else if (constant) fill_constant(j, k, at[k + 1], b, first);
   }
   if (whole) {
     j->fn(at[0], in, n, &j->args);
@@ -146,8 +140,7 @@ static void do_row(const job *j, char *const *at, const int64_t *stride, blocks 
   for (int64_t i = 0; i < n; i += BLOCK) {
     int64_t count = n - i < BLOCK ? n - i : BLOCK;
     for (int k = 0; k < j->inputs; k++) {
-      if (in_place[k])
-        in[k] = at[k + 1] + i * stride[k + 1];
+      if (in_place[k]) in[k] = at[k + 1] + i * stride[k + 1];
       else if (j->in[k].present && stride[k + 1] != 0)
         in[k] = load_block(j, k, at[k + 1] + i * stride[k + 1], stride[k + 1], b, count);
     }

@@ -42,9 +42,10 @@ static wf_status check_probabilities(const draw *d) {
     int64_t n = d->probability.count - i < WF__GENERATE_BLOCK ? d->probability.count - i : WF__GENERATE_BLOCK;
     load_probabilities(d, p, i, n);
     for (int64_t k = 0; k < n; k++)
-      WF__CHECK(p[k] >= 0 && p[k] <= 1, WF_RUNTIME,
-                "Expected p_in >= 0 && p_in <= 1 to be true, but got false.  (Could this error message be improved?  If so, please "
-                "report an enhancement request to PyTorch.)");
+      WF__CHECK(
+          p[k] >= 0 && p[k] <= 1, WF_RUNTIME,
+          "Expected p_in >= 0 && p_in <= 1 to be true, but got false.  (Could this error message be improved?  If so, please "
+          "report an enhancement request to PyTorch.)");
   }
   return WF_OK;
 }
@@ -72,7 +73,8 @@ static void permute(const wf_plan *plan) {
 /* ---- the plan --------------------------------------------------------------------------------------------------------------- */
 
 wf_status wf__exec_random(const wf_plan *plan) {
-  static const char *const names[] = {"check_uniform_bounds", "normal_kernel_cpu", "bernoulli_scalar_cpu_", "random_from_to", "randperm"};
+  static const char *const names[] = {"check_uniform_bounds", "normal_kernel_cpu", "bernoulli_scalar_cpu_",
+                                      "random_from_to", "randperm"};
   wf_dtype dtype = plan->operand[0].dtype;
   if (plan->op > WF__RANDOM_PERMUTATION) return wf__no_kernel("random_cpu", dtype);
   bool needs_float = plan->op == WF__RANDOM_UNIFORM || plan->op == WF__RANDOM_NORMAL;

@@ -128,10 +128,8 @@ static void columns(const job *j, char *input, int64_t cols, wf__reduce_state *s
 static void move_totals(const job *j, wf__reduce_state *state, char *total, int64_t cols) {
   for (int64_t c = 0; c < cols; c++) {
     wf__reduce_state part = {0};
-    if (j->is_integer)
-      part.integer = ((int64_t *)total)[c];
-    else
-      part.value = ((double *)total)[c];
+    if (j->is_integer) part.integer = ((int64_t *)total)[c];
+    else part.value = ((double *)total)[c];
     wf__reduce_merge(WF__REDUCE_SUM, j->is_integer, &state[c], &part);
   }
   memset(total, 0, (size_t)cols * 8);
@@ -176,10 +174,8 @@ static void store(const job *j, const wf__reduce_state *state, char *out, char *
     return;
   }
   wf__scalar_store(j->is_integer ? wf_int(integer) : wf_float(value), j->compute, element);
-  if (j->to_out)
-    j->to_out(out, element, 1);
-  else
-    memcpy(out, element, wf_dtype_size(out_dtype));
+  if (j->to_out) j->to_out(out, element, 1);
+  else memcpy(out, element, wf_dtype_size(out_dtype));
 }
 
 static void store_block(const job *j, const wf__reduce_state *state, char *const *corner, int64_t cols) {
@@ -285,10 +281,8 @@ static void set_reduced(job *j, int inner) {
   int64_t step = 1, steps[WF_MAX_DIMS];
   for (int d = plan->ndim - 1; d >= 0; d--) {
     steps[d] = step;
-    if (is_reduced(plan, d))
-      step *= plan->size[d];
-    else
-      outside |= 1u << d;
+    if (is_reduced(plan, d)) step *= plan->size[d];
+    else outside |= 1u << d;
   }
   j->total = step;
   wf__walk_of(&j->reduced, plan, 2, outside);

@@ -20,7 +20,8 @@ static void do_blocks(void *context, int64_t begin, int64_t end) {
   int64_t row = begin / j->blocks;
   wf__walk_seek(&j->walk, row, &at);
   for (int64_t unit = begin, block = begin % j->blocks; unit < end; unit++) {
-    int64_t first = block * WF__GENERATE_BLOCK, n = j->n - first < WF__GENERATE_BLOCK ? j->n - first : WF__GENERATE_BLOCK;
+    int64_t first = block * WF__GENERATE_BLOCK,
+            n = j->n - first < WF__GENERATE_BLOCK ? j->n - first : WF__GENERATE_BLOCK;
     char *dst = at.at[0] + first * j->stride;
     bool direct = j->stride == j->size;
     j->fn(j->context, direct ? dst : gathered, row * j->n + first, n);
@@ -37,7 +38,8 @@ void wf__generate(const wf_plan *plan, wf__generate_fn fn, const void *context) 
   int64_t size = (int64_t)wf_dtype_size(plan->operand[0].dtype), count = 1;
   for (int d = 0; d < plan->ndim; d++) count *= plan->size[d];
   if (count == 0) return;
-  job j = {.fn = fn, .context = context, .size = size, .scatter = wf__kernels_now()->scatter[__builtin_ctz((unsigned)size)]};
+  job j = {
+      .fn = fn, .context = context, .size = size, .scatter = wf__kernels_now()->scatter[__builtin_ctz((unsigned)size)]};
   j.n = last >= 0 ? plan->size[last] : 1;
   j.stride = last >= 0 ? plan->operand[0].stride[last] : size;
   j.blocks = (j.n + WF__GENERATE_BLOCK - 1) / WF__GENERATE_BLOCK;

@@ -5,7 +5,8 @@
 static void STEP(sgd)(const wf__optim_args *a, void *param, void *const *state, const void *gradient, int64_t n) {
   T *p = param, *buffer = state[0];
   const T *grad = gradient;
-  const T decay = (T)a->weight_decay, momentum = (T)a->momentum, keep = (T)(1 - a->dampening), rate = (T)-a->lr, sign = a->maximize ? -1 : 1;
+  const T decay = (T)a->weight_decay, momentum = (T)a->momentum, keep = (T)(1 - a->dampening), rate = (T)-a->lr,
+          sign = a->maximize ? -1 : 1;
   const bool first = a->first, nesterov = a->nesterov;
   if (!buffer) {
     WF__VECTOR_LOOP
@@ -25,7 +26,8 @@ static void STEP(sgd)(const wf__optim_args *a, void *param, void *const *state, 
 }
 
 /* decoupled: weight decay acts on the parameter (AdamW), not on the gradient. */
-static inline void STEP(adam_loop)(const wf__optim_args *a, void *param, void *const *state, const void *gradient, int64_t n, bool decoupled) {
+static inline void STEP(adam_loop)(const wf__optim_args *a, void *param, void *const *state, const void *gradient,
+                                   int64_t n, bool decoupled) {
   T *p = param, *mean = state[0], *square = state[1], *most = state[2];
   const T *grad = gradient;
   const T shrink = (T)(1 - a->lr * a->weight_decay), decay = (T)a->weight_decay, sign = a->maximize ? -1 : 1;

@@ -6,9 +6,19 @@
 void wf__reduce_begin(wf__reduce_kind kind, wf__reduce_state *s) {
   *s = (wf__reduce_state){.index = INT64_MAX};
   switch (kind) {
-    case WF__REDUCE_PROD: s->value = 1; s->integer = 1; break;
-    case WF__REDUCE_MAX: s->value = -INFINITY; s->integer = INT64_MIN; break;
-    case WF__REDUCE_MIN: case WF__REDUCE_MIN_ABS: s->value = INFINITY; s->integer = INT64_MAX; break;
+    case WF__REDUCE_PROD:
+      s->value = 1;
+      s->integer = 1;
+      break;
+    case WF__REDUCE_MAX:
+      s->value = -INFINITY;
+      s->integer = INT64_MIN;
+      break;
+    case WF__REDUCE_MIN:
+    case WF__REDUCE_MIN_ABS:
+      s->value = INFINITY;
+      s->integer = INT64_MAX;
+      break;
     case WF__REDUCE_LOGSUMEXP: s->value = -INFINITY; break;
     default: break;
   }
@@ -61,7 +71,10 @@ static void merge_exponentials(wf__reduce_state *s, const wf__reduce_state *o) {
 
 void wf__reduce_merge(wf__reduce_kind kind, bool is_integer, wf__reduce_state *s, const wf__reduce_state *o) {
   switch (kind) {
-    case WF__REDUCE_MAX: case WF__REDUCE_MIN: case WF__REDUCE_MAX_ABS: case WF__REDUCE_MIN_ABS: merge_extreme(kind, is_integer, s, o); break;
+    case WF__REDUCE_MAX:
+    case WF__REDUCE_MIN:
+    case WF__REDUCE_MAX_ABS:
+    case WF__REDUCE_MIN_ABS: merge_extreme(kind, is_integer, s, o); break;
     case WF__REDUCE_PROD:
       s->value *= o->value;
       s->integer = (int64_t)((uint64_t)s->integer * (uint64_t)o->integer);
@@ -89,7 +102,8 @@ double wf__reduce_end(wf__reduce_op op, const wf__reduce_state *s, int64_t count
   switch (op) {
     case WF__RED_SUM: return s->value + s->second;
     case WF__RED_MEAN: return (s->value + s->second) / (double)count;
-    case WF__RED_ARGMAX: case WF__RED_ARGMIN: *integer = s->index; return 0;
+    case WF__RED_ARGMAX:
+    case WF__RED_ARGMIN: *integer = s->index; return 0;
     case WF__RED_ANY: *integer = s->integer != 0; return 0;
     case WF__RED_ALL: *integer = s->integer == count; return 0;
     case WF__RED_VAR: return count ? s->second / (freedom > 0 ? freedom : 0) : NAN;

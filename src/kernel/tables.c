@@ -3,16 +3,16 @@
 
 #include <pthread.h>
 
+#define WF_NOTHING(name)
 #define WF_GROUP(name) void wf__##name##_ref(wf__kernels *table);
-WF__KERNEL_GROUPS(WF_GROUP, WF_GROUP)
+WF__KERNEL_GROUPS(WF_GROUP, WF_GROUP, WF_NOTHING)
 #undef WF_GROUP
 #if defined(__x86_64__)
-#define WF_NOTHING(name)
 #define WF_GROUP(name)                        \
   void wf__##name##_base(wf__kernels *table); \
   void wf__##name##_avx2(wf__kernels *table); \
   void wf__##name##_avx512(wf__kernels *table);
-WF__KERNEL_GROUPS(WF_GROUP, WF_NOTHING)
+WF__KERNEL_GROUPS(WF_GROUP, WF_NOTHING, WF_GROUP)
 #undef WF_GROUP
 #endif
 
@@ -27,20 +27,20 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void build(void) {
 #define WF_GROUP(name) wf__##name##_ref(&tables[WF__ISA_REF]);
-  WF__KERNEL_GROUPS(WF_GROUP, WF_GROUP)
+  WF__KERNEL_GROUPS(WF_GROUP, WF_GROUP, WF_NOTHING)
 #undef WF_GROUP
   for (int isa = WF__ISA_BASE; isa <= WF__ISA_AVX512; isa++) tables[isa] = tables[WF__ISA_REF];
 #if defined(__x86_64__)
 #define WF_GROUP(name) wf__##name##_base(&tables[WF__ISA_BASE]);
-  WF__KERNEL_GROUPS(WF_GROUP, WF_NOTHING)
+  WF__KERNEL_GROUPS(WF_GROUP, WF_NOTHING, WF_GROUP)
 #undef WF_GROUP
   tables[WF__ISA_AVX2] = tables[WF__ISA_BASE];
 #define WF_GROUP(name) wf__##name##_avx2(&tables[WF__ISA_AVX2]);
-  WF__KERNEL_GROUPS(WF_GROUP, WF_NOTHING)
+  WF__KERNEL_GROUPS(WF_GROUP, WF_NOTHING, WF_GROUP)
 #undef WF_GROUP
   tables[WF__ISA_AVX512] = tables[WF__ISA_AVX2];
 #define WF_GROUP(name) wf__##name##_avx512(&tables[WF__ISA_AVX512]);
-  WF__KERNEL_GROUPS(WF_GROUP, WF_NOTHING)
+  WF__KERNEL_GROUPS(WF_GROUP, WF_NOTHING, WF_GROUP)
 #undef WF_GROUP
 #endif
 }

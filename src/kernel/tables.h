@@ -44,15 +44,18 @@ static inline bool wf__pointwise_is_mask(int op, int k) {
  * where index[c] is number[i], else 0. stats: mean, inverse deviation, scale, shift of each channel.
  * norm_sums: sum of (x - origin) and of its square. norm_map: y := x · scale + shift, then relu.
  * norm_back_sums: sum of g and of g · (x - mean), g being dy behind the relu. norm_back_map: dx := g · scale - (x - mean) · slope - offset. */
-typedef void (*wf__pool_max_fn)(float *out, uint8_t *index, const float *const *place, const uint8_t *number, int places, int64_t channels);
-typedef void (*wf__pool_spread_fn)(float *const *place, const uint8_t *number, int places, const float *grad, const uint8_t *index,
-                                   int64_t channels, bool add);
-typedef void (*wf__norm_sums_fn)(const float *x, int64_t rows, int64_t channels, const float *origin, float *sum, float *square);
-typedef void (*wf__norm_map_fn)(const float *x, float *y, int64_t rows, int64_t channels, const float *scale, const float *shift, bool relu);
-typedef void (*wf__norm_back_sums_fn)(const float *x, const float *dy, int64_t rows, int64_t channels, const float *const stats[4], bool relu,
-                                      float *sum, float *product);
-typedef void (*wf__norm_back_map_fn)(const float *x, const float *dy, float *dx, int64_t rows, int64_t channels, const float *const stats[4],
-                                     bool relu, const float *slope, const float *offset);
+typedef void (*wf__pool_max_fn)(float *out, uint8_t *index, const float *const *place, const uint8_t *number,
+                                int places, int64_t channels);
+typedef void (*wf__pool_spread_fn)(float *const *place, const uint8_t *number, int places, const float *grad,
+                                   const uint8_t *index, int64_t channels, bool add);
+typedef void (*wf__norm_sums_fn)(const float *x, int64_t rows, int64_t channels, const float *origin, float *sum,
+                                 float *square);
+typedef void (*wf__norm_map_fn)(const float *x, float *y, int64_t rows, int64_t channels, const float *scale,
+                                const float *shift, bool relu);
+typedef void (*wf__norm_back_sums_fn)(const float *x, const float *dy, int64_t rows, int64_t channels,
+                                      const float *const stats[4], bool relu, float *sum, float *product);
+typedef void (*wf__norm_back_map_fn)(const float *x, const float *dy, float *dx, int64_t rows, int64_t channels,
+                                     const float *const stats[4], bool relu, const float *slope, const float *offset);
 
 /* Takes n consecutive elements of the class's type into the state. Their indices are first, first + step, … */
 typedef void (*wf__reduce_fn)(wf__reduce_state *state, const void *x, int64_t n, int64_t first, int64_t step,
@@ -73,12 +76,13 @@ typedef void (*wf__range_kernel_fn)(const wf__range_args *args, void *block, int
 typedef struct wf__random_args {
   wf_dtype dtype;
   uint64_t seed, offset;
-  double low, high;                    /* NORMAL: mean and deviation; BERNOULLI: low is the probability */
-  int64_t first_integer;               /* INT: lowest number, */
-  uint64_t span;                       /* and how many there are, 0 for 2^64 */
+  double low, high;      /* NORMAL: mean and deviation; BERNOULLI: low is the probability */
+  int64_t first_integer; /* INT: lowest number, */
+  uint64_t span;         /* and how many there are, 0 for 2^64 */
 } wf__random_args;
 /* The same with the probabilities of BERNOULLI for these elements, NULL when all are equal. */
-typedef void (*wf__random_kernel_fn)(const wf__random_args *args, const double *probability, void *block, int64_t first, int64_t n);
+typedef void (*wf__random_kernel_fn)(const wf__random_args *args, const double *probability, void *block, int64_t first,
+                                     int64_t n);
 
 /* Hyperparameters of one step; step_size is lr over the first bias correction. */
 typedef struct wf__optim_args {
@@ -86,7 +90,8 @@ typedef struct wf__optim_args {
   bool nesterov, maximize, first;
 } wf__optim_args;
 /* n consecutive elements of the class's type; state[0 … 2] are operands 1 to 3 of the plan, NULL when absent. */
-typedef void (*wf__optim_fn)(const wf__optim_args *args, void *param, void *const *state, const void *gradient, int64_t n);
+typedef void (*wf__optim_fn)(const wf__optim_args *args, void *param, void *const *state, const void *gradient,
+                             int64_t n);
 
 typedef struct wf__kernels {
   wf__convert_fn convert[WF_DTYPE_COUNT][WF_DTYPE_COUNT]; /* [from][to]; equal dtypes: a plain move */
@@ -104,7 +109,7 @@ typedef struct wf__kernels {
   wf__norm_map_fn norm_map;
   wf__norm_back_sums_fn norm_back_sums;
   wf__norm_back_map_fn norm_back_map;
-  wf__reduce_fn reduce[WF__CLASSES][WF__REDUCE_KINDS];   /* NULL: not defined for the class */
+  wf__reduce_fn reduce[WF__CLASSES][WF__REDUCE_KINDS]; /* NULL: not defined for the class */
   wf__add_row_fn add_row[WF__CLASSES];
   wf__range_kernel_fn range[WF__RANGE_EYE + 1];
   wf__random_kernel_fn random[WF__RANDOM_INT + 1];
@@ -112,9 +117,11 @@ typedef struct wf__kernels {
 } wf__kernels;
 
 /* One line for each file of ref/ and its *.isa.c twin: wf__<group>_ref and wf__<group>_<isa> fill their part of the table.
- * R: only in ref/. */
+ * R: only in ref/. I: only in *.isa.c, over entries of another file of ref/. */
 /* clang-format off */
-#define WF__KERNEL_GROUPS(X, R) X(convert) X(move) R(pointwise_float) R(pointwise_int) X(pool) X(norm) R(reduce) R(range) R(random) X(optim)
+#define WF__KERNEL_GROUPS(X, R, I) \
+  X(convert) X(move) R(pointwise_float) R(pointwise_int) I(pointwise_f32) I(pointwise_f64) X(pool) X(norm) R(reduce) \
+  R(range) R(random) X(optim)
 /* clang-format on */
 
 /* The table for the best instruction set that may be used. Never NULL. */

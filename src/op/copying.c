@@ -120,7 +120,8 @@ wf_tensor *wf_to(const wf_tensor *self, wf_dtype dtype) {
 
 wf_tensor *wf_to_device(const wf_tensor *self, wf_device device, bool non_blocking) {
   WF__OP("to", NULL);
-  return wf_to_with(self, &(wf_to_options){.device = &device, .non_blocking = non_blocking, .format = WF_FORMAT_PRESERVE});
+  return wf_to_with(self,
+                    &(wf_to_options){.device = &device, .non_blocking = non_blocking, .format = WF_FORMAT_PRESERVE});
 }
 
 wf_tensor *wf__call_to(const wf_tensor *self, wf_dtype dtype, bool copy, wf_memory_format format) {
@@ -132,7 +133,8 @@ wf_tensor *wf_pin_memory(const wf_tensor *self) {
   WF__TRY_OR(wf__given(self, "self"), NULL);
   if (self->storage->pinned) return itself(self);
   wf__device *cpu = wf__device_get(wf_cpu());
-  if (wf__device_of(self) != cpu) return wf__fail(WF_RUNTIME, "cannot pin '%s' only dense CPU tensors can be pinned", wf__type_text(self)), NULL;
+  if (wf__device_of(self) != cpu)
+    return wf__fail(WF_RUNTIME, "cannot pin '%s' only dense CPU tensors can be pinned", wf__type_text(self)), NULL;
   wf__layout layout = self->layout;
   layout.offset = 0;
   size_t nbytes;
@@ -153,8 +155,9 @@ wf_tensor *wf_pin_memory(const wf_tensor *self) {
 static bool is_same(const wf_tensor *a, const wf_tensor *b) {
   if (a == b) return true;
   size_t bytes = (size_t)a->layout.ndim * sizeof(int64_t);
-  return a->storage == b->storage && a->dtype == b->dtype && a->layout.offset == b->layout.offset && a->layout.ndim == b->layout.ndim &&
-         !memcmp(a->layout.size, b->layout.size, bytes) && !memcmp(a->layout.stride, b->layout.stride, bytes);
+  return a->storage == b->storage && a->dtype == b->dtype && a->layout.offset == b->layout.offset &&
+         a->layout.ndim == b->layout.ndim && !memcmp(a->layout.size, b->layout.size, bytes) &&
+         !memcmp(a->layout.stride, b->layout.stride, bytes);
 }
 
 static wf_status check_shapes(const wf_tensor *self, const wf_tensor *source) {

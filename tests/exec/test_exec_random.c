@@ -10,7 +10,13 @@
 enum { MANY = 200000 };
 
 static wf_plan plan_of(int op, void *out, wf_dtype dtype, int64_t n, wf_scalar a, wf_scalar b) {
-  wf_plan plan = {.family = WF_FAMILY_RANDOM, .op = (uint16_t)op, .operands = 1, .outputs = 1, .ndim = 1, .size = {n}, .scalar = {a, b}};
+  wf_plan plan = {.family = WF_FAMILY_RANDOM,
+                  .op = (uint16_t)op,
+                  .operands = 1,
+                  .outputs = 1,
+                  .ndim = 1,
+                  .size = {n},
+                  .scalar = {a, b}};
   plan.operand[0] = (wf_operand){out, dtype, {(int64_t)wf_dtype_size(dtype)}};
   plan.param.random.seed = 42;
   return plan;
@@ -115,8 +121,10 @@ static void bernoulli_draws_follow_their_own_probability(void **state) {
   p[2] = NAN;
   hits[0] = 7;
   assert_int_equal(wf__exec(&plan), WF_RUNTIME);
-  assert_error(WF_RUNTIME, "Expected p_in >= 0 && p_in <= 1 to be true, but got false.  (Could this error message be improved?  If so, "
-                           "please report an enhancement request to PyTorch.)");
+  assert_error(
+      WF_RUNTIME,
+      "Expected p_in >= 0 && p_in <= 1 to be true, but got false.  (Could this error message be improved?  If so, "
+      "please report an enhancement request to PyTorch.)");
   assert_int_equal(hits[0], 7);
 }
 

@@ -6,7 +6,13 @@
 #include "kernel/kernel.h"
 
 static wf_plan plan_of(int op, void *out, wf_dtype dtype, int64_t n, wf_scalar a, wf_scalar b, wf_scalar c) {
-  wf_plan plan = {.family = WF_FAMILY_RANGE, .op = (uint16_t)op, .operands = 1, .outputs = 1, .ndim = 1, .size = {n}, .scalar = {a, b, c}};
+  wf_plan plan = {.family = WF_FAMILY_RANGE,
+                  .op = (uint16_t)op,
+                  .operands = 1,
+                  .outputs = 1,
+                  .ndim = 1,
+                  .size = {n},
+                  .scalar = {a, b, c}};
   plan.operand[0] = (wf_operand){out, dtype, {(int64_t)wf_dtype_size(dtype)}};
   return plan;
 }
@@ -22,7 +28,7 @@ static void fractional_steps_round_as_in_pytorch(void **state) {
   wf_plan plan = plan_of(WF__RANGE_ARANGE, f, WF_F32, 40, wf_float(0.1), wf_float(12), wf_float(0.3));
   assert_ok(wf__exec(&plan));
   const double middle[] = {0x1.133334p+2, 0x1.266666p+2, 0x1.39999ap+2, 0x1.4cccce0000000p+2};
-  const double last[] = {0x1.233334p+3, 0x1.2cccce0000000p+3, 0x1.366666p+3, 0x1.4p+3,      0x1.49999ap+3,
+  const double last[] = {0x1.233334p+3, 0x1.2cccce0000000p+3, 0x1.366666p+3, 0x1.4p+3,       0x1.49999ap+3,
                          0x1.533334p+3, 0x1.5cccccp+3,        0x1.666666p+3, 0x1.7000000p+3, 0x1.79999ap+3};
   for (int i = 0; i < 4; i++) assert_true(f[14 + i] == middle[i]);
   for (int i = 0; i < 10; i++) assert_true(f[30 + i] == last[i]);
@@ -52,8 +58,13 @@ static void linspace_counts_from_both_ends(void **state) {
   double d[7];
   plan = plan_of(WF__RANGE_LINSPACE, d, WF_F64, 7, wf_int(-3), wf_int(10), wf_no_scalar());
   assert_ok(wf__exec(&plan));
-  const double doubles[] = {-0x1.8p+1,           -0x1.aaaaaaaaaaaacp-1, 0x1.5555555555554p+0, 0x1.c000000000001p+1,
-                            0x1.6aaaaaaaaaaabp+2, 0x1.f555555555556p+2,  0x1.4p+3};
+  const double doubles[] = {-0x1.8p+1,
+                            -0x1.aaaaaaaaaaaacp-1,
+                            0x1.5555555555554p+0,
+                            0x1.c000000000001p+1,
+                            0x1.6aaaaaaaaaaabp+2,
+                            0x1.f555555555556p+2,
+                            0x1.4p+3};
   assert_memory_equal(d, doubles, sizeof d);
   int32_t n[7];
   plan = plan_of(WF__RANGE_LINSPACE, n, WF_I32, 7, wf_int(0), wf_int(10), wf_no_scalar());

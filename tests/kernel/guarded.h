@@ -67,12 +67,9 @@ static inline double random_number(uint64_t *state) {
 static inline void random_fill(void *data, wf_dtype dtype, int64_t n, uint64_t *state) {
   for (int64_t i = 0; i < n; i++) {
     char *element = (char *)data + i * (int64_t)wf_dtype_size(dtype);
-    if (wf_dtype_is_float(dtype))
-      wf__scalar_store(wf_float(random_number(state)), dtype, element);
-    else if (dtype == WF_BOOL)
-      *(uint8_t *)element = random_next(state) & 1;
-    else
-      wf__scalar_store(wf_int((int64_t)random_next(state) >> random_next(state) % 56), dtype, element);
+    if (wf_dtype_is_float(dtype)) wf__scalar_store(wf_float(random_number(state)), dtype, element);
+    else if (dtype == WF_BOOL) *(uint8_t *)element = random_next(state) & 1;
+    else wf__scalar_store(wf_int((int64_t)random_next(state) >> random_next(state) % 56), dtype, element);
   }
 }
 

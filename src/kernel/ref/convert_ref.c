@@ -55,21 +55,16 @@ static void store_int(wf_dtype to, void *p, int64_t i) {
 
 /* Integers reach f32 in one step: by way of double they would be rounded twice. */
 static void store_int_as_float(wf_dtype to, void *p, int64_t i) {
-  if (to == WF_F64)
-    *(double *)p = (double)i;
-  else
-    store_float(to, p, (float)i);
+  if (to == WF_F64) *(double *)p = (double)i;
+  else store_float(to, p, (float)i);
 }
 
 static void convert_one(wf_dtype from, wf_dtype to, const void *src, void *dst) {
   value v = load(from, src);
   bool from_float = wf_dtype_is_float(from), to_float = wf_dtype_is_float(to);
-  if (to == WF_BOOL)
-    *(uint8_t *)dst = from_float ? v.f != 0 : v.i != 0;
-  else if (from_float)
-    to_float ? store_float(to, dst, v.f) : store_int(to, dst, cut(v.f, to));
-  else
-    to_float ? store_int_as_float(to, dst, v.i) : store_int(to, dst, v.i);
+  if (to == WF_BOOL) *(uint8_t *)dst = from_float ? v.f != 0 : v.i != 0;
+  else if (from_float) to_float ? store_float(to, dst, v.f) : store_int(to, dst, cut(v.f, to));
+  else to_float ? store_int_as_float(to, dst, v.i) : store_int(to, dst, v.i);
 }
 
 static void convert(wf_dtype from, wf_dtype to, void *dst, const void *src, int64_t n) {

@@ -35,8 +35,10 @@ static double linspace_at(const wf__range_args *a, int64_t i) {
   if (a->count == 1) return a->start;
   bool narrow = a->dtype != WF_F64;
   double start = round_to(a->dtype, a->start), end = round_to(a->dtype, a->end);
-  double step = narrow ? (double)(((float)end - (float)start) / (float)(a->count - 1)) : (end - start) / (double)(a->count - 1);
-  return i < a->count / 2 ? fused(narrow, step, (double)i, start) : fused(narrow, -step, (double)(a->count - 1 - i), end);
+  double step =
+      narrow ? (double)(((float)end - (float)start) / (float)(a->count - 1)) : (end - start) / (double)(a->count - 1);
+  return i < a->count / 2 ? fused(narrow, step, (double)i, start)
+                          : fused(narrow, -step, (double)(a->count - 1 - i), end);
 }
 
 /* Integers: the step in double, the sum cut off. */

@@ -1,0 +1,110 @@
+/* Pointwise operators on f32, halves included: what hardware does exactly, and functions by the polynomials of math_f32.h. Not here and so
+ * left to ref/: log2, sin, cos, tan, atan, atan2, fmod, remainder, floor division and general powers. */
+#include "kernel/math_f32.h"
+#include "kernel/tables.h"
+
+#define T float
+#define FUSED(x, y, z) WF__FMAF((x), (y), (z))
+#define ROOT(x) __builtin_sqrtf(x)
+#define ABSOLUTE(x) __builtin_fabsf(x)
+#define WF__BUILTIN(name) __builtin_##name##f
+#define LOOP(name) name##_f32
+#include "kernel/pointwise_loops.h"
+
+UNARY(EXP, wf__expf(x))
+UNARY(EXPM1, wf__expm1f(x))
+UNARY(LOG, wf__logf(x))
+UNARY(LOG1P, wf__log1pf(x))
+UNARY(TANH, wf__tanhf(x))
+UNARY(SIGMOID, wf__sigmoidf(x))
+UNARY(ERF, wf__erff(x))
+UNARY(GELU, x *wf__normal_cdf(x))
+/* (1 + tanh u) / 2 is the sigmoid of 2 u. */
+UNARY(GELU_TANH, x / (1.0f + wf__expf(-2.0f * wf__gelu_inner(x))))
+UNARY(SILU, x / (1.0f + wf__expf(-x)))
+UNARY(POWER_3, x *x *x)
+UNARY(POWER_MINUS_2, 1.0f / (x * x))
+BINARY(GELU_BACKWARD, x *WF__FMAF(y, wf__normal_pdf(y), wf__normal_cdf(y)))
+
+static void ELU_f32(void *out, const void *const *in, int64_t n, const wf__pointwise_args *a) {
+  const float *s = in[0], scale = (float)a->f[1], input_scale = (float)a->f[2], steep = (float)a->f[0] * scale;
+  float *d = out;
+  WF__VECTOR_LOOP
+  for (int64_t i = 0; i < n; i++) {
+    const float x = s[i];
+    d[i] = x > 0 ? x * scale : wf__expm1f(x * input_scale) * steep;
+  }
+}
+
+static void SOFTPLUS_f32(void *out, const void *const *in, int64_t n, const wf__pointwise_args *a) {
+  const float *s = in[0], beta = (float)a->f[0], threshold = (float)a->f[1];
+  float *d = out;
+  WF__VECTOR_LOOP
+  for (int64_t i = 0; i < n; i++) {
+    const float x = s[i], scaled = x * beta;
+    d[i] = scaled > threshold ? x : wf__log1pf(wf__expf(scaled)) / beta;
+  }
+}
+
+static void SOFTPLUS_BACKWARD_f32(void *out, const void *const *in, int64_t n, const wf__pointwise_args *a) {
+  const float *g = in[0], *s = in[1], beta = (float)a->f[0], threshold = (float)a->f[1];
+  float *d = out;
+  WF__VECTOR_LOOP
+  for (int64_t i = 0; i < n; i++) {
+    const float x = g[i], scaled = s[i] * beta;
+    d[i] = scaled > threshold ? x : x * wf__sigmoidf(scaled);
+  }
+}
+
+static void SILU_BACKWARD_f32(void *out, const void *const *in, int64_t n, const wf__pointwise_args *a) {
+  const float *g = in[0], *s = in[1];
+  float *d = out;
+  (void)a;
+  WF__VECTOR_LOOP
+  for (int64_t i = 0; i < n; i++) {
+    /* 1 - sigmoid is e times sigmoid: a subtraction would lose it for large x. Below -87 it is 1, and e mustn't overflow. */
+    const float x = s[i], e = wf__expf(x < -87.0f ? 87.0f : -x), sigmoid = 1.0f / (1.0f + e);
+    d[i] = g[i] * sigmoid * (1.0f + x * (e * sigmoid));
+  }
+}
+
+static void GELU_TANH_BACKWARD_f32(void *out, const void *const *in, int64_t n, const wf__pointwise_args *a) {
+  const float *g = in[0], *s = in[1];
+  float *d = out;
+  (void)a;
+  WF__VECTOR_LOOP
+  for (int64_t i = 0; i < n; i++) {
+    const float x = s[i], twice = 2.0f * wf__gelu_inner(x), e = wf__expf(twice < -87.0f ? 87.0f : -twice);
+    const float sigmoid = 1.0f / (1.0f + e);
+    d[i] = g[i] * (sigmoid + 2.0f * x * (sigmoid * (e * sigmoid)) * wf__gelu_inner_slope(x));
+  }
+}
+
+static void general_power(void *out, const void *const *in, int64_t n, double exponent) {
+  const float *s = in[0];
+  float *d = out;
+  for (int64_t i = 0; i < n; i++) d[i] = (float)pow(s[i], exponent);
+}
+
+/* Exponents that PyTorch computes without pow are a multiplication or a root here as well. */
+static void POW_SCALAR_EXP_f32(void *out, const void *const *in, int64_t n, const wf__pointwise_args *a) {
+  double e = a->f[0];
+  if (e == 2) SQUARE_f32(out, in, n, a);
+  else if (e == 3) POWER_3_f32(out, in, n, a);
+  else if (e == 0.5) SQRT_f32(out, in, n, a);
+  else if (e == -0.5) RSQRT_f32(out, in, n, a);
+  else if (e == -1) RECIPROCAL_f32(out, in, n, a);
+  else if (e == -2) POWER_MINUS_2_f32(out, in, n, a);
+  else general_power(out, in, n, e);
+}
+
+void WFK(wf__pointwise_f32)(wf__kernels *table) {
+  wf__pointwise_fn *entry = table->pointwise[WF__CLASS_F32];
+  exact_f32(entry);
+#define WF_OP(NAME) entry[WF__PW_##NAME] = NAME##_f32;
+  WF_OP(EXP)
+  WF_OP(EXPM1) WF_OP(LOG) WF_OP(LOG1P) WF_OP(TANH) WF_OP(SIGMOID) WF_OP(ERF) WF_OP(GELU) WF_OP(GELU_TANH) WF_OP(SILU)
+      WF_OP(GELU_BACKWARD) WF_OP(ELU) WF_OP(SOFTPLUS) WF_OP(SOFTPLUS_BACKWARD) WF_OP(SILU_BACKWARD)
+          WF_OP(GELU_TANH_BACKWARD) WF_OP(POW_SCALAR_EXP)
+#undef WF_OP
+}

@@ -1,0 +1,15 @@
+/* Pointwise operators on f64: what hardware does exactly; functions stay the C library's, in ref/. */
+#include <math.h>
+
+#include "kernel/isa.h"
+#include "kernel/tables.h"
+
+#define T double
+#define FUSED(x, y, z) WF__FMA((x), (y), (z))
+#define ROOT(x) __builtin_sqrt(x)
+#define ABSOLUTE(x) __builtin_fabs(x)
+#define WF__BUILTIN(name) __builtin_##name
+#define LOOP(name) name##_f64
+#include "kernel/pointwise_loops.h"
+
+void WFK(wf__pointwise_f64)(wf__kernels *table) { exact_f64(table->pointwise[WF__CLASS_F64]); }
