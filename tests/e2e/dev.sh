@@ -10,17 +10,6 @@ stand_in() {
   chmod +x "$work/bin/$1"
 }
 
-# ends STATUS PATTERN COMMAND...: with that exit status, and having said something that matches.
-ends() {
-  status=0 expected=$1 pattern=$2
-  shift 2
-  "$@" >"$work/output" 2>&1 </dev/null || status=$?
-  grep -q -e "$pattern" "$work/output" && [ "$status" = "$expected" ] && return 0
-  echo "exit status $status, expected $expected and '$pattern' in:"
-  cat "$work/output"
-  return 1
-}
-
 with_stand_ins() { env PATH="$work/bin:$PATH" WEFT_NO_PACKAGES="$no_packages" "$@"; }
 
 no_packages=

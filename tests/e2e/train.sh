@@ -7,23 +7,11 @@ here=$(dirname -- "$0")
 weft=$build/weft
 data=/usr/share/datasets/fashion-mnist
 
-# ends STATUS PATTERN COMMAND...: with that exit status, and having said something that matches.
-ends() {
-  status=0 expected=$1 pattern=$2
-  shift 2
-  "$@" >"$work/output" 2>&1 </dev/null || status=$?
-  grep -q -e "$pattern" "$work/output" && [ "$status" = "$expected" ] && return 0
-  echo "exit status $status, expected $expected and '$pattern' in:"
-  cat "$work/output"
-  return 1
-}
-
 # number FILE KEY: a number of a JSON object.
 number_of() { python3 -c 'import json,sys; print(json.load(open(sys.argv[1]))[sys.argv[2]])' "$1" "$2"; }
 holds() { python3 -c 'import json,sys; d=json.load(open(sys.argv[1])); assert eval(sys.argv[2]), sys.argv[2]' "$1" "$2"; }
 
 # ---- it trains ----
-train() { "$weft" train --limit 6000 --threads 1 --json "$@"; }
 ok "trains on the emulated accelerator" sh -c '"$1" train --limit 6000 --threads 1 --json --report "$2/bericht ü.html" --trace "$2/trace.json" --save "$2/state.safetensors" >"$2/sim.json"' sh "$weft" "$work"
 ok "trains on the host" sh -c '"$1" train --limit 6000 --threads 1 --json --device cpu >"$2/cpu.json"' sh "$weft" "$work"
 ok "learns from 6,000 images in one epoch" holds "$work/cpu.json" "0.70 < d['test_accuracy'] < 0.95"

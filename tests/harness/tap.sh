@@ -37,6 +37,17 @@ equal() {
   return 1
 }
 
+# ends STATUS PATTERN COMMAND...: for ok. With that exit status, and having said something that matches; leaves it in $work/output.
+ends() {
+  status=0 expected=$1 pattern=$2
+  shift 2
+  "$@" >"$work/output" 2>&1 </dev/null || status=$?
+  grep -q -e "$pattern" "$work/output" && [ "$status" = "$expected" ] && return 0
+  echo "exit status $status, expected $expected and '$pattern' in:"
+  cat "$work/output"
+  return 1
+}
+
 # finish: the last line of each test.
 finish() {
   echo "1..$number"
