@@ -1,6 +1,8 @@
 /* Convolutions as plans: the loops against numbers of PyTorch and against each other's adjoints, oneDNN against the loops. */
 #include "buffers.h"
 
+#include <pthread.h>
+
 #include "exec/dnnl_cache.h"
 #include "kernel/kernel.h"
 #include "kernel/neural.h"
@@ -184,6 +186,41 @@ static void one_channel_in_goes_to_the_library_with_channels_last_out(void **sta
   free_problem(&q);
 }
 
+typedef struct runner {
+  const problem *q;
+  buffer out;
+  int failures;
+} runner;
+
+static void *run_often(void *context) {
+  runner *r = context;
+  wf_plan p = forward(r->q, &r->out, true);
+  for (int i = 0; i < 30; i++) r->failures += run_with_workspace(&p) != WF_OK;
+  return NULL;
+}
+
+/* The thread that trains and the one of a device's executor meet in the cache: each has an entry of its own while it runs. */
+static void two_threads_run_the_same_convolution_at_once(void **state) {
+  int before = wf_num_threads();
+  assert_ok(wf_set_num_threads(1));
+  problem q = random_problem(WF_F32, true, true, 0);
+  buffer expected = like(&q.output);
+  wf_plan p = forward(&q, &expected, true);
+  wf__ref_conv_forward(&p, 0, expected.size[0] * expected.size[1]);
+  runner r[2] = {{&q, like(&q.output), 0}, {&q, like(&q.output), 0}};
+  pthread_t thread[2];
+  for (int i = 0; i < 2; i++) assert_int_equal(pthread_create(&thread[i], NULL, run_often, &r[i]), 0);
+  for (int i = 0; i < 2; i++) {
+    pthread_join(thread[i], NULL);
+    assert_int_equal(r[i].failures, 0);
+    assert_close(&r[i].out, &expected, 1e-4);
+    buffer_free(&r[i].out);
+  }
+  buffer_free(&expected);
+  free_problem(&q);
+  assert_ok(wf_set_num_threads(before));
+}
+
 static void the_cache_is_bounded(void **state) {
   for (int i = 0; i < 300; i++) {
     int64_t n = 1 + i;
@@ -211,6 +248,7 @@ static const struct CMUnitTest tests[] = {
 #ifdef WF_HAVE_DNNL
     cmocka_unit_test(a_second_run_makes_no_primitive),
     cmocka_unit_test(one_channel_in_goes_to_the_library_with_channels_last_out),
+    cmocka_unit_test(two_threads_run_the_same_convolution_at_once),
     cmocka_unit_test(the_cache_is_bounded),
 #endif
 };
