@@ -95,7 +95,9 @@ static bool query(void *context, uint64_t event) {
 }
 static void wait(void *context, uint64_t event) {
   mark *m = (mark *)(uintptr_t)event;
+  int64_t start = wf__tracing() ? wf_clock_ns() : 0;
   m->device->backend->event_sync(m->device->state, m->event);
+  wf__trace_wait("memory used on another stream", m->device->id, start);
   retire(m);
 }
 

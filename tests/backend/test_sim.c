@@ -267,6 +267,19 @@ PATIENT_TEST(without_a_record_memory_is_reused_in_stream_order) {
   return in_time;
 }
 
+static void memory_goes_back_to_the_device_when_no_work_can_use_it(void **state) {
+  wf__device *d = start("kernel_us=10000");
+  int64_t n = (int64_t)3 << 20; /* a segment of its own */
+  wf__memory a = device_memory(d, n);
+  for (int i = 0; i < 4; i++) fill(d, &a, n, i);
+  wf__memory_free(&a);
+  assert_ok(wf_memory_empty_cache(d->id));
+  assert_true(wf_stream_query(d->default_stream));
+  wf_allocator_stats stats;
+  assert_ok(wf_memory_stats(d->id, false, &stats));
+  assert_int_equal(stats.reserved_bytes[0].current, 0);
+}
+
 PATIENT_TEST(a_wait_keeps_to_the_record_that_was_the_last_when_it_was_queued) {
   wf__device *d = start("kernel_us=%d", 15000 * slower);
   bool in_time = true;
@@ -426,6 +439,7 @@ int main(void) {
       cmocka_unit_test(a_pinned_block_in_flight_goes_to_nobody_else),
       cmocka_unit_test(memory_used_on_another_stream_waits_for_it),
       cmocka_unit_test(without_a_record_memory_is_reused_in_stream_order),
+      cmocka_unit_test(memory_goes_back_to_the_device_when_no_work_can_use_it),
       cmocka_unit_test(a_wait_keeps_to_the_record_that_was_the_last_when_it_was_queued),
       cmocka_unit_test(streams_take_turns_and_high_priority_goes_first),
       cmocka_unit_test(events_order_streams_of_two_devices),

@@ -43,7 +43,8 @@ typedef struct wf_backend {
   /* What the device is, for reports: "emulated: 16 GiB, link pcie3x16". Writes at most `size` bytes. Optional. */
   void (*describe)(void *dev, char *buffer, size_t size);
 
-  /* Raw segments; the caching allocator sits above. get: WF_NO_MEMORY when there is none, without an error record. */
+  /* Raw segments; the caching allocator sits above. get: WF_NO_MEMORY when there is none, without an error record. give: waits for
+   * queued work, which may still use device memory that was freed in stream order. */
   wf_status (*segment_get)(void *dev, wf_mem_kind kind, size_t bytes, void **address);
   void (*segment_give)(void *dev, wf_mem_kind kind, void *address, size_t bytes);
 

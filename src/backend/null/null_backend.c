@@ -36,7 +36,8 @@ static size_t total_memory(void *dev) { return 0; }
 
 /* Segments of at least 2 MiB, few and long-lived: the caching allocator cuts them. Aligned to 128 bytes or more. WF_NO_MEMORY sets no
  * error record, for the allocator first gives back what it has cached and asks again. Pinned memory is what the device's copy engines
- * reach on the host; a device that has none gives ordinary memory. */
+ * reach on the host; a device that has none gives ordinary memory. Blocks are free in stream order, so queued work may still use a
+ * segment of device memory that is given back: wait for it. */
 static wf_status segment_get(void *dev, wf_mem_kind kind, size_t bytes, void **address) {
   *address = wf__segment_get(bytes);
   return *address ? WF_OK : WF_NO_MEMORY;

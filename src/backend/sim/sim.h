@@ -131,12 +131,12 @@ wf__sim_fence *wf__sim_push_record(wf__sim_stream *stream);
 /* The rest is called with the lock held. */
 void wf__sim_fence_release(wf__sim_fence *fence);
 void wf__sim_drop_fences(wf__sim_device *device);
-/* Waits until everything pushed so far on the stream, on all streams of the device, or up to the fence is done. */
+/* Waits until everything pushed so far on the stream, on all streams of the device, or up to the fence is done. True: it took a wait. */
 void wf__sim_wait_stream(wf__sim_stream *stream);
-void wf__sim_wait_device(wf__sim_device *device);
+bool wf__sim_wait_device(wf__sim_device *device);
 void wf__sim_wait_fence(wf__sim_fence *fence);
 bool wf__sim_stream_idle(const wf__sim_stream *stream);
-void wf__sim_wait(wf__sim_waiter *waiter);
+bool wf__sim_wait(wf__sim_waiter *waiter);
 /* Wakes the host threads whose wait is over. */
 void wf__sim_wake(void);
 /* The first item has been run: goes on with what follows. */

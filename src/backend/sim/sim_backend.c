@@ -164,11 +164,12 @@ static void segment_give(void *dev, wf_mem_kind kind, void *address, size_t byte
     wf__segment_give(address, bytes);
     return;
   }
+  int64_t start = wf__tracing() ? wf_clock_ns() : 0;
   pthread_mutex_lock(&wf__sim_lock);
-  wf__sim_wait_device(
-      d); /* blocks are free in stream order: what is queued may still use them, so a driver waits before it unmaps */
+  bool waited = wf__sim_wait_device(d); /* blocks are free in stream order: queued work may still use them */
   wf__sim_segment_give(&d->range, address, bytes);
   pthread_mutex_unlock(&wf__sim_lock);
+  if (waited) wf__trace_wait("memory going back to the device", wf__sim_id(d), start);
 }
 
 /* ---- streams ------------------------------------------------------------------------------------------------------- */

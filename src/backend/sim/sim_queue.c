@@ -21,13 +21,14 @@ static wf__sim_item *first_item(const wf__sim_stream *s) { return &s->ring[s->fi
 
 /* ---- host threads that wait ---------------------------------------------------------------------------------------- */
 
-void wf__sim_wait(wf__sim_waiter *waiter) {
-  if (waiter->device->stopped || waiter->ready(waiter)) return;
+bool wf__sim_wait(wf__sim_waiter *waiter) {
+  if (waiter->device->stopped || waiter->ready(waiter)) return false;
   pthread_cond_init(&waiter->wake, NULL);
   waiter->next = waiters;
   waiters = waiter;
   while (!waiter->woken) pthread_cond_wait(&waiter->wake, &wf__sim_lock);
   pthread_cond_destroy(&waiter->wake);
+  return true;
 }
 
 void wf__sim_wake(void) {
@@ -62,8 +63,8 @@ bool wf__sim_stream_idle(const wf__sim_stream *stream) { return !stream->count; 
 void wf__sim_wait_stream(wf__sim_stream *stream) {
   wf__sim_wait(&(wf__sim_waiter){.device = stream->device, .ready = stream_passed, .what = stream, .sequence = pushed});
 }
-void wf__sim_wait_device(wf__sim_device *device) {
-  wf__sim_wait(&(wf__sim_waiter){.device = device, .ready = device_passed, .sequence = pushed});
+bool wf__sim_wait_device(wf__sim_device *device) {
+  return wf__sim_wait(&(wf__sim_waiter){.device = device, .ready = device_passed, .sequence = pushed});
 }
 void wf__sim_wait_fence(wf__sim_fence *fence) {
   fence->refs++;
