@@ -7,9 +7,11 @@
 #include <string.h>
 
 #include "base/host.h"
+#include "exec/team.h"
 #include "trace/trace.h"
 
 #define MOST_ENTRIES 256
+#define PACK_ALONE (1 << 20) /* bytes of weights up to which one thread packs faster than a team meets */
 #define ALIGN 128
 #define ROUND_UP(n) (((n) + ALIGN - 1) / ALIGN * ALIGN)
 
@@ -165,15 +167,29 @@ bool wf__dnnl_set_primitive(wf__dnnl_entry *entry, wf__dnnl_call *call, dnnl_pri
   return fine;
 }
 
-bool wf__dnnl_set_pack(wf__dnnl_entry *entry, const dnnl_memory_desc_t *ours, const dnnl_memory_desc_t *theirs, bool into) {
-  if (dnnl_memory_desc_equal(ours, theirs)) return true;
+/* oneDNN settles the number of threads partly when a primitive is made: the same rule holds for making and running. */
+static int pack_enter(const wf__dnnl_entry *entry) {
+  int was = omp_get_max_threads();
+  if (entry->pack_bytes <= PACK_ALONE) omp_set_num_threads(1);
+  return was;
+}
+
+static bool make_pack(wf__dnnl_entry *entry, const dnnl_memory_desc_t *ours, const dnnl_memory_desc_t *theirs, bool into) {
   dnnl_primitive_desc_t desc;
   const dnnl_memory_desc_t *from = into ? ours : theirs, *to = into ? theirs : ours;
   if (dnnl_reorder_primitive_desc_create(&desc, from, engine, to, engine, attributes) != dnnl_success) return false;
-  entry->pack_bytes = dnnl_memory_desc_get_size(theirs);
   /* argument 0 is ours, argument 1 theirs */
   return wf__dnnl_add(&entry->pack, into ? DNNL_ARG_FROM : DNNL_ARG_TO, ours) &&
          wf__dnnl_add(&entry->pack, into ? DNNL_ARG_TO : DNNL_ARG_FROM, theirs) && wf__dnnl_set_primitive(entry, &entry->pack, desc);
+}
+
+bool wf__dnnl_set_pack(wf__dnnl_entry *entry, const dnnl_memory_desc_t *ours, const dnnl_memory_desc_t *theirs, bool into) {
+  if (dnnl_memory_desc_equal(ours, theirs)) return true;
+  entry->pack_bytes = dnnl_memory_desc_get_size(theirs);
+  int team = pack_enter(entry);
+  bool fine = make_pack(entry, ours, theirs, into);
+  wf__team_leave(team);
+  return fine;
 }
 
 /* ---- running ---------------------------------------------------------------------------------------------------------------- */
@@ -194,11 +210,18 @@ static bool run(wf__dnnl_entry *entry, wf__dnnl_call *call, void *workspace) {
          dnnl_stream_wait(entry->stream) == dnnl_success;
 }
 
+static bool pack(wf__dnnl_entry *entry, void *workspace) {
+  int team = pack_enter(entry);
+  bool fine = run(entry, &entry->pack, workspace);
+  wf__team_leave(team);
+  return fine;
+}
+
 bool wf__dnnl_run_pack(wf__dnnl_entry *entry, const wf_tag *tag, void *workspace) {
   if (!entry->pack.primitive) return true;
-  if (!wf__tracing()) return run(entry, &entry->pack, workspace);
+  if (!wf__tracing()) return pack(entry, workspace);
   int64_t start = wf_clock_ns();
-  bool fine = run(entry, &entry->pack, workspace);
+  bool fine = pack(entry, workspace);
   wf_tag mine = *tag;
   mine.kind = WF_EVENT_PACK;
   mine.implicit = false;
