@@ -221,7 +221,8 @@ static wf_status run_fill(const wf_plan *plan, int64_t count) {
   char pattern[BLOCK * 8] __attribute__((aligned(LINE)));
   int64_t size = (int64_t)wf_dtype_size(to);
   wf__scalar_store(plan->scalar[0], to, pattern);
-  for (int64_t done = size; done < BLOCK * size; done *= 2) memcpy(pattern + done, pattern, (size_t)done); /* BLOCK: 2^k */
+  for (int64_t done = size; done < BLOCK * size; done *= 2)
+    memcpy(pattern + done, pattern, (size_t)done); /* BLOCK: 2^k */
   job j = {.kernels = wf__kernels_now(), .dst_size = size, .dst_log = log_of(size), .pattern = pattern};
   set_inner(&j, plan);
   j.stream = is_streamed(plan, count * size) && rows_on_lines(plan);

@@ -120,7 +120,7 @@ typedef struct wf__kernels {
  * R: only in ref/. I: only in *.isa.c, over entries of another file of ref/. */
 /* clang-format off */
 #define WF__KERNEL_GROUPS(X, R, I) \
-  X(convert) X(move) R(pointwise_float) R(pointwise_int) I(pointwise_f32) I(pointwise_f64) X(pool) X(norm) R(reduce) \
+  X(convert) X(move) R(pointwise_float) R(pointwise_int) I(pointwise_f32) I(pointwise_f64) X(pool) X(norm) X(reduce) \
   R(range) R(random) X(optim)
 /* clang-format on */
 

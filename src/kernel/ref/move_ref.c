@@ -53,7 +53,8 @@ void wf__move_ref(wf__kernels *table) {
   WF_SIZE(0, 1)
   WF_SIZE(1, 2)
   WF_SIZE(2, 4)
-  WF_SIZE(3, 8) WF_SIZE(4, 16)
+  WF_SIZE(3, 8)
+  WF_SIZE(4, 16)
 #undef WF_SIZE
       table->stream = stream_bytes;
   table->fill = fill_bytes;
