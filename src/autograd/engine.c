@@ -8,6 +8,7 @@
 #include <string.h>
 #include "base/host.h"
 #include "base/log.h"
+#include "trace/trace.h"
 
 /* ---- ready queue -------------------------------------------------------------------------------------------------------- */
 
@@ -144,9 +145,11 @@ static bool any(wf_tensor *const *grads, uint32_t n) {
 }
 
 static void explain(const wf__node *node) {
+  char line[256];
   if (!wf__self.anomaly || !wf__self.pending) return;
   if (node->site)
-    wf__log(WF_LOG_WARNING, "Error detected in %s. Traceback of forward call that caused the error: %p", node->cls->name, node->site);
+    wf__log(WF_LOG_WARNING, "Error detected in %s. Traceback of forward call that caused the error:\n  %s", node->cls->name,
+            wf_site_name(node->site, line, sizeof line));
   else
     wf__log(WF_LOG_WARNING,
             "Error detected in %s. No forward pass information available. Enable detect anomaly during forward pass for more information.",

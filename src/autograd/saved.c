@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "base/host.h"
+#include "trace/trace.h"
 
 static void layout_copy(wf__layout *to, const wf__layout *from) {
   to->ndim = from->ndim;
@@ -93,8 +94,8 @@ static wf_status fail_version(const wf__node *node, const wf__saved *s, uint32_t
                             : "enable anomaly detection to find the operation that failed to compute its gradient, with "
                               "torch.autograd.set_detect_anomaly(True, check_nan=False).");
   const char *by = atomic_load_explicit(&s->version->changed_by, memory_order_relaxed);
-  char where[256] = "";
-  if (node && node->site) snprintf(where, sizeof where, " (recorded at %p)", node->site);
+  char where[200] = "", line[160];
+  if (node && node->site) snprintf(where, sizeof where, " at %s", wf_site_name(node->site, line, sizeof line));
   wf__hint("%s saved it%s at version %u; the last change in place was made by %s. Change a clone instead, or use the operator that "
            "returns a new tensor",
            saver, where, s->expected, by ? by : "an unnamed operator");

@@ -1,4 +1,5 @@
 /* The road of every pointwise operator: promote, build the iterator, record, launch. */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/convert.h"
@@ -145,19 +146,39 @@ static bool will_keep_self(const job *j) {
   return false;
 }
 
+/* ---- hints ------------------------------------------------------------------------------------------------------------------- */
+
+/* Adds the operands to an error that has no hint yet: "f32[2,3] cpu, f32[4] cpu, the number 2". Returns the pending status. */
+static wf_status with_operands(const wf__pw_def *def, const wf__operand_arg *in, const wf_tensor *out) {
+  char text[3 * WF__DESC_TEXT + 64] = "", one[WF__DESC_TEXT];
+  size_t at = 0;
+  wf_error e = wf_error_peek();
+  if (!e.status || (e.hint && *e.hint) || e.status == WF_NO_MEMORY) return e.status;
+  for (int i = 0; i < def->inputs && at < sizeof text; i++) {
+    const char *comma = i ? ", " : "";
+    wf_scalar s = in[i].scalar;
+    if (in[i].tensor) at += (size_t)snprintf(text + at, sizeof text - at, "%s%s", comma, wf__describe(in[i].tensor, one));
+    else if (s.kind == WF_SCALAR_FLOAT) at += (size_t)snprintf(text + at, sizeof text - at, "%sthe number %g", comma, s.as.f);
+    else if (s.kind) at += (size_t)snprintf(text + at, sizeof text - at, "%sthe number %lld", comma, (long long)s.as.i);
+  }
+  if (out) wf__hint("operands: %s; result: %s", text, wf__describe(out, one));
+  else wf__hint("operands: %s", text);
+  return e.status;
+}
+
 /* ---- the three forms ----------------------------------------------------------------------------------------------------------- */
 
 wf_tensor *wf__pw(const wf__pw_def *def, const wf__operand_arg *in, const wf_scalar *number) {
   job j;
   wf__node *node = NULL;
-  WF__TRY_OR(start(&j, def, in, number), NULL);
-  WF__TRY_OR(build(&j, NULL), NULL);
+  if (start(&j, def, in, number) || build(&j, NULL)) return with_operands(def, in, NULL), NULL;
   wf_tensor *out = j.it.tensor[0];
   bool recording = !check_dtype(def, j.compute) && records(&j);
   if (recording) node = record(&j, NULL);
   if (!wf__self.pending && !launch(&j) && node && !wf__set_history(out, node, 0) && wanted(node, def->keep_result))
     wf__save_output(node, def->inputs, out, 0);
   wf__node_release(node);
+  if (WF__UNLIKELY(wf__self.pending)) with_operands(def, in, NULL);
   return wf__give(out);
 }
 
@@ -167,7 +188,7 @@ static wf_status check_cast(const wf__pw_def *def, wf_dtype from, wf_dtype to) {
   return WF_OK;
 }
 
-wf_status wf__pw_inplace(const wf__pw_def *def, const wf__operand_arg *in, const wf_scalar *number) {
+static wf_status over_self(const wf__pw_def *def, const wf__operand_arg *in, const wf_scalar *number) {
   job j;
   wf__node *node = NULL;
   wf_tensor *self = in[0].tensor, *copy = NULL;
@@ -189,7 +210,11 @@ wf_status wf__pw_inplace(const wf__pw_def *def, const wf__operand_arg *in, const
   return wf__self.pending;
 }
 
-wf_status wf__pw_into(const char *name, const wf__pw_def *def, wf_tensor *dst, const wf__operand_arg *in, const wf_scalar *number) {
+wf_status wf__pw_inplace(const wf__pw_def *def, const wf__operand_arg *in, const wf_scalar *number) {
+  return over_self(def, in, number) ? with_operands(def, in, NULL) : WF_OK;
+}
+
+static wf_status into_given(const char *name, const wf__pw_def *def, wf_tensor *dst, const wf__operand_arg *in, const wf_scalar *number) {
   job j;
   int64_t size[WF_MAX_DIMS];
   int n = 0;
@@ -198,11 +223,18 @@ wf_status wf__pw_into(const char *name, const wf__pw_def *def, wf_tensor *dst, c
   for (int i = 0; i < def->inputs; i++)
     if (j.in[i]) WF__TRY(wf__broadcast(wf_dims_of(size, n), wf__layout_sizes(&j.in[i]->layout), size, &n));
   WF__TRY(check_dtype(def, j.compute));
+  const wf__layout before = dst->layout;
   WF__TRY(wf__into_resize(dst, wf_dims_of(size, n)));
-  WF__TRY(build(&j, dst));
-  WF__TRY(launch(&j));
+  if (build(&j, dst) || launch(&j)) {
+    dst->layout = before;
+    return wf__self.pending;
+  }
   wf__bump(dst);
   return WF_OK;
+}
+
+wf_status wf__pw_into(const char *name, const wf__pw_def *def, wf_tensor *dst, const wf__operand_arg *in, const wf_scalar *number) {
+  return into_given(name, def, dst, in, number) ? with_operands(def, in, dst) : WF_OK;
 }
 
 /* ---- given results ---------------------------------------------------------------------------------------------------------------- */

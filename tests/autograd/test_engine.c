@@ -361,6 +361,29 @@ static void threads_may_differentiate_over_shared_leaves(void **state) {
   }
 }
 
+/* ---- devices ------------------------------------------------------------------------------------------------------------------- */
+
+static void gradients_on_the_emulated_accelerator_equal_those_of_the_host(void **state) {
+  (void)state;
+  float g[2][4], scale[2];
+  for (int d = 0; d < 2; d++) {
+    wf_device device = d ? wf_sim(0) : wf_cpu();
+    wf_tensor *host = wf_from_data((float[]){0.5f, -1, 2, 1.5f}, WF_SHAPE(2, 2), WF_F32), *x = wf_detach(wf_to_device(host, device, false));
+    wf_tensor *number = wf_sum(CONST(0.75f)); /* rank 0, on the host: joins as the number it holds */
+    assert_ok(wf_requires_grad_(x, true));
+    assert_ok(wf_requires_grad_(number, true));
+    wf_tensor *y = wf_add_scalar(wf_tanh(wf_mul(wf_exp(wf_t(x)), number)), wf_int(1));
+    assert_ok(wf_mul_scalar_(wf_select(y, 0, 1), wf_int(3)));
+    assert_ok(wf_backward(wf_mean(wf_amax(y, WF_SHAPE(1), false)), NULL, NULL));
+    assert_int_equal(wf_device_of(wf_grad(x)).type, device.type);
+    assert_int_equal(wf_device_of(wf_grad(number)).type, WF_DEVICE_CPU);
+    assert_ok(wf_to_host(wf_grad(x), g[d], sizeof g[d]));
+    assert_ok(wf_to_host(wf_grad(number), &scale[d], sizeof scale[d]));
+  }
+  assert_memory_equal(g[0], g[1], sizeof g[0]);
+  assert_true(scale[0] == scale[1] && scale[0] != 0);
+}
+
 /* ---- failing memory ---------------------------------------------------------------------------------------------------------------------- */
 
 static wf_tensor *triple(wf_tensor *grad, void *context) {
@@ -435,6 +458,7 @@ int main(void) {
       SCOPED(tensors_without_elements_have_gradients_without_elements),
       SCOPED(a_hook_may_run_backward_over_the_same_leaves),
       SCOPED(threads_may_differentiate_over_shared_leaves),
+      SCOPED(gradients_on_the_emulated_accelerator_equal_those_of_the_host),
       cmocka_unit_test(a_failing_allocation_anywhere_leaves_everything_valid),
   };
   return cmocka_run_group_tests_name("autograd/engine", tests, NULL, NULL);

@@ -143,6 +143,7 @@ static void shapes_that_do_not_broadcast_are_refused(void **state) {
   (void)state;
   wf_tensor *x = floats(), *four = wf_zeros(WF_SHAPE(4), NULL);
   assert_null(wf_add(x, four));
+  assert_string_equal(wf_error_peek().hint, "operands: f32[2,3] cpu, f32[4] cpu");
   assert_error(WF_RUNTIME, "The size of tensor a (3) must match the size of tensor b (4) at non-singleton dimension 1");
   wf_tensor *row = wf_zeros(WF_SHAPE(3), NULL);
   assert_int_equal(wf_add_(row, x), WF_RUNTIME);
