@@ -10,9 +10,9 @@
 
 typedef struct job {
   const wf_plan *plan;
-  wf__walk walk;              /* all dims but `places` and `run` */
-  int places, run;            /* dim along which places lie, and dim of each place's run; -1: none */
-  wf__walk shared;            /* PUT: the dims that threads share out; `walk` then holds the rest */
+  wf__walk walk;   /* all dims but `places` and `run` */
+  int places, run; /* dim along which places lie, and dim of each place's run; -1: none */
+  wf__walk shared; /* PUT: the dims that threads share out; `walk` then holds the rest */
 } job;
 
 static bool is_indexed(const wf_plan *plan, int d) {
@@ -39,7 +39,8 @@ static wf_status check_operand(const wf_plan *plan, int o) {
   wf__cursor at;
   wf__walk_of(&walk, &only, 1, inner);
   wf__walk_seek(&walk, 0, &at);
-  wf__index_row row = {.stride = last >= 0 ? index->stride[last] : 0, .entries = plan->shape[o][0], .narrow = index->dtype == WF_I32};
+  wf__index_row row = {
+      .stride = last >= 0 ? index->stride[last] : 0, .entries = plan->shape[o][0], .narrow = index->dtype == WF_I32};
   for (int64_t i = 0; i < walk.count; i++, wf__walk_next(&walk, &at)) {
     int64_t bad;
     row.at = at.at[0];
@@ -54,9 +55,16 @@ static wf_status check_operand(const wf_plan *plan, int o) {
 static void move_block(const job *j, char *const *at) {
   const wf_plan *p = j->plan;
   wf__index_row row[WF_PLAN_OPERANDS];
-  wf__index_block block = {.to = at[0], .from = at[1], .n = 1, .m = 1, .row = row, .rows = p->operands - 2,
-                           .wraps = p->param.index.flag2, .into_table = p->op == WF__INDEX_PUT,
-                           .add = p->op == WF__INDEX_PUT && p->param.index.flag, .dtype = p->operand[0].dtype};
+  wf__index_block block = {.to = at[0],
+                           .from = at[1],
+                           .n = 1,
+                           .m = 1,
+                           .row = row,
+                           .rows = p->operands - 2,
+                           .wraps = p->param.index.flag2,
+                           .into_table = p->op == WF__INDEX_PUT,
+                           .add = p->op == WF__INDEX_PUT && p->param.index.flag,
+                           .dtype = p->operand[0].dtype};
   if (j->places >= 0) {
     block.n = p->size[j->places];
     block.to_stride = p->operand[0].stride[j->places];
@@ -69,8 +77,11 @@ static void move_block(const job *j, char *const *at) {
   }
   for (int k = 0; k < block.rows; k++) {
     const wf_operand *index = &p->operand[2 + k];
-    row[k] = (wf__index_row){.at = at[2 + k], .stride = j->places >= 0 ? index->stride[j->places] : 0,
-                             .entries = p->shape[2 + k][0], .step = p->shape[2 + k][1], .narrow = index->dtype == WF_I32};
+    row[k] = (wf__index_row){.at = at[2 + k],
+                             .stride = j->places >= 0 ? index->stride[j->places] : 0,
+                             .entries = p->shape[2 + k][0],
+                             .step = p->shape[2 + k][1],
+                             .narrow = index->dtype == WF_I32};
   }
   wf__ref_index_block(&block);
 }
@@ -128,7 +139,8 @@ wf_status wf__exec_advanced_index(const wf_plan *plan) {
     case WF__INDEX_PUT: return run_index(plan);
     case WF__INDEX_NONZERO: wf__ref_nonzero(plan); return WF_OK;
     case WF__INDEX_MASKED_PUT:
-      WF__CHECK(wf__ref_mask_count(plan) <= plan->param.index.count, WF_RUNTIME, "Number of elements of source < number of ones in mask");
+      WF__CHECK(wf__ref_mask_count(plan) <= plan->param.index.count, WF_RUNTIME,
+                "Number of elements of source < number of ones in mask");
       wf__ref_masked(plan);
       return WF_OK;
     case WF__INDEX_MASKED_GET: wf__ref_masked(plan); return WF_OK;

@@ -15,8 +15,8 @@
 
 typedef struct job {
   const wf_plan *plan;
-  wf__walk walk;      /* all dims but the scanned one */
-  int64_t slots;      /* sorting: columns worked on at a time */
+  wf__walk walk; /* all dims but the scanned one */
+  int64_t slots; /* sorting: columns worked on at a time */
 } job;
 
 static int log_of(int64_t size) { return __builtin_ctzll((unsigned long long)size); }
@@ -87,7 +87,8 @@ static void sort_slots(void *context, int64_t begin, int64_t end) {
     if (first >= last) continue;
     wf__cursor at;
     wf__walk_seek(&j->walk, first, &at);
-    for (int64_t c = first; c < last; c++, wf__walk_next(&j->walk, &at)) sort_column(j->plan, scratch, at.at[0], at.at[1], at.at[2]);
+    for (int64_t c = first; c < last; c++, wf__walk_next(&j->walk, &at))
+      sort_column(j->plan, scratch, at.at[0], at.at[1], at.at[2]);
   }
 }
 

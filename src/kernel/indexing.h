@@ -24,19 +24,19 @@
 
 /* How an index out of range is refused; by default as gather and scatter do, or for SELECT and ADD with the text of SELF. */
 typedef enum wf__index_refusal {
-  WF__REFUSE_DEFAULT,   /* WF_RUNTIME "index i is out of bounds for dimension d with size n" */
-  WF__REFUSE_SELF,      /* WF_INDEX "index out of range in self" */
-  WF__REFUSE_BRACKET,   /* WF_INDEX, the text of the first */
-  WF__REFUSE_COPY,      /* WF_INDEX, the same behind "index_copy_(): " */
-  WF__REFUSE_TAKE       /* WF_INDEX "out of range: tried to access index i on a tensor of n elements." */
+  WF__REFUSE_DEFAULT, /* WF_RUNTIME "index i is out of bounds for dimension d with size n" */
+  WF__REFUSE_SELF,    /* WF_INDEX "index out of range in self" */
+  WF__REFUSE_BRACKET, /* WF_INDEX, the text of the first */
+  WF__REFUSE_COPY,    /* WF_INDEX, the same behind "index_copy_(): " */
+  WF__REFUSE_TAKE     /* WF_INDEX "out of range: tried to access index i on a tensor of n elements." */
 } wf__index_refusal;
 
 /* One index tensor along a row of the plan. */
 typedef struct wf__index_row {
   const char *at;
-  int64_t stride;       /* bytes from one index to the next */
+  int64_t stride; /* bytes from one index to the next */
   int64_t entries, step;
-  bool narrow;          /* i32 */
+  bool narrow; /* i32 */
 } wf__index_row;
 
 /* n places, each a run of m elements of one table. Strides in bytes; add: elements of `dtype` are added, else moved. */
@@ -74,7 +74,8 @@ typedef struct wf__sort_entry {
   int64_t at;
 } wf__sort_entry;
 /* Keys of n elements; descending keys are inverted. */
-void wf__ref_sort_keys(wf_dtype dtype, const char *from, int64_t stride, int64_t n, bool descending, wf__sort_entry *entry);
+void wf__ref_sort_keys(wf_dtype dtype, const char *from, int64_t stride, int64_t n, bool descending,
+                       wf__sort_entry *entry);
 /* Sorts by the low `bytes` bytes of the key, stable; returns where the result is: in entry or in spare. */
 const wf__sort_entry *wf__ref_sort(wf__sort_entry *entry, wf__sort_entry *spare, int64_t n, int bytes);
 

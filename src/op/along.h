@@ -13,7 +13,7 @@ typedef struct wf__change {
   wf_scalar number;
   /* Writes to target, self or a copy of it. */
   wf_status (*write)(const struct wf__change *c, wf_tensor *target);
-  const wf__node_class *derivative;       /* edges self, source; slot 0 keeps the index; its payload is a wf__along */
+  const wf__node_class *derivative; /* edges self, source; slot 0 keeps the index; its payload is a wf__along */
 } wf__change;
 
 typedef struct wf__along {

@@ -8,7 +8,9 @@ wf_tensor *wf__call_index_put(wf_tensor *self, wf_tensor *values, wf_tensors ind
 wf_status wf__call_index_put_(wf_tensor *self, wf_tensor *values, wf_tensors indices, bool accumulate) {
   return wf_index_put_(self, indices, values, accumulate);
 }
-wf_tensor *wf__call_index_select(wf_tensor *self, wf_tensor *index, int64_t dim) { return wf_index_select(self, dim, index); }
+wf_tensor *wf__call_index_select(wf_tensor *self, wf_tensor *index, int64_t dim) {
+  return wf_index_select(self, dim, index);
+}
 wf_tensor *wf__call_index_add(wf_tensor *self, wf_tensor *index, wf_tensor *source, int64_t dim, wf_scalar alpha) {
   return wf_index_add(self, dim, index, source, alpha);
 }
@@ -29,7 +31,9 @@ wf_status wf__call_index_fill_(wf_tensor *self, wf_tensor *index, wf__operand_ar
 }
 wf_tensor *wf__call_gather(wf_tensor *self, wf_tensor *index, int64_t dim) { return wf_gather(self, dim, index); }
 
-static wf__operand_arg tensor_or_number(wf_tensor *src, wf_scalar value) { return src ? wf__tensor_arg(src) : wf__number_arg(value); }
+static wf__operand_arg tensor_or_number(wf_tensor *src, wf_scalar value) {
+  return src ? wf__tensor_arg(src) : wf__number_arg(value);
+}
 wf_tensor *wf__call_scatter(wf_tensor *self, wf_tensor *index, wf_tensor *src, int64_t dim, wf_scalar value) {
   return wf__op_scatter(self, dim, index, tensor_or_number(src, value));
 }

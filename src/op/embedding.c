@@ -37,11 +37,13 @@ static wf_status check_embedding(const wf_tensor *input, const wf_tensor *weight
   WF__TRY(wf__given(input, "input"));
   WF__TRY(wf__given(weight, "weight"));
   WF__CHECK(weight->layout.ndim == 2, WF_RUNTIME, "'weight' must be 2-D");
-  WF__CHECK(input->dtype == WF_I64 || input->dtype == WF_I32, WF_RUNTIME,
-            "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got %s instead (while checking "
-            "arguments for embedding)",
-            wf__type_text(input));
-  WF__CHECK(input->layout.ndim < WF_MAX_DIMS, WF_RUNTIME, "tensors have at most %d dimensions, but got %d", WF_MAX_DIMS, input->layout.ndim + 1);
+  WF__CHECK(
+      input->dtype == WF_I64 || input->dtype == WF_I32, WF_RUNTIME,
+      "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got %s instead (while checking "
+      "arguments for embedding)",
+      wf__type_text(input));
+  WF__CHECK(input->layout.ndim < WF_MAX_DIMS, WF_RUNTIME, "tensors have at most %d dimensions, but got %d", WF_MAX_DIMS,
+            input->layout.ndim + 1);
   int64_t rows = weight->layout.size[0];
   if (*padding == WF_NONE) return WF_OK;
   WF__CHECK(*padding < rows && *padding >= -rows, WF_RUNTIME, "Padding_idx must be within num_embeddings");

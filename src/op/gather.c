@@ -15,7 +15,8 @@ static int64_t size_of(const wf_tensor *t, int d) { return t->layout.ndim ? t->l
 
 /* A plan over index's sizes. */
 static void plan_along(wf_plan *plan, int op, int64_t dim, const wf_tensor *table, const wf_tensor *index) {
-  *plan = (wf_plan){.family = WF_FAMILY_INDEX, .op = (uint16_t)op, .operands = 3, .outputs = 1, .ndim = (uint8_t)rank_of(index)};
+  *plan = (wf_plan){
+      .family = WF_FAMILY_INDEX, .op = (uint16_t)op, .operands = 3, .outputs = 1, .ndim = (uint8_t)rank_of(index)};
   for (int d = 0; d < rank_of(index); d++) plan->size[d] = size_of(index, d);
   wf__operand_of(index, &plan->operand[2]);
   plan->param.index.dim = dim;
@@ -23,8 +24,8 @@ static void plan_along(wf_plan *plan, int op, int64_t dim, const wf_tensor *tabl
 }
 
 static wf_status check_index_dtype(const char *name, const wf_tensor *index) {
-  WF__CHECK(!index->layout.numel || index->dtype == WF_I64 || index->dtype == WF_I32, WF_RUNTIME, "%s(): Expected dtype int32/int64 for index",
-            name);
+  WF__CHECK(!index->layout.numel || index->dtype == WF_I64 || index->dtype == WF_I32, WF_RUNTIME,
+            "%s(): Expected dtype int32/int64 for index", name);
   return WF_OK;
 }
 
@@ -50,11 +51,13 @@ static wf_status check_gather(const wf_tensor *self, int64_t *dim, const wf_tens
   WF__TRY(wf__wrap_dim(dim, self->layout.ndim, true));
   WF__TRY(check_index_dtype("gather", index));
   if (!index->layout.numel) return WF_OK;
-  WF__CHECK(rank_of(index) == rank_of(self), WF_RUNTIME, "Index tensor must have the same number of dimensions as input tensor");
+  WF__CHECK(rank_of(index) == rank_of(self), WF_RUNTIME,
+            "Index tensor must have the same number of dimensions as input tensor");
   for (int d = 0; d < rank_of(index); d++)
-    WF__CHECK(d == *dim || size_of(index, d) <= size_of(self, d), WF_RUNTIME,
-              "Size does not match at dimension %d expected index %s to be no larger than self %s apart from dimension %lld", d,
-              wf__dims_text(wf_sizes(index), a), wf__dims_text(wf_sizes(self), b), (long long)*dim);
+    WF__CHECK(
+        d == *dim || size_of(index, d) <= size_of(self, d), WF_RUNTIME,
+        "Size does not match at dimension %d expected index %s to be no larger than self %s apart from dimension %lld",
+        d, wf__dims_text(wf_sizes(index), a), wf__dims_text(wf_sizes(self), b), (long long)*dim);
   return WF_OK;
 }
 
@@ -98,7 +101,8 @@ static const wf__node_class scatter_add_class = {"ScatterAddBackward0", scatter_
 static wf_status check_scatter_shapes(const wf__change *c) {
   char a[WF__DIMS_TEXT], b[WF__DIMS_TEXT], s[WF__DIMS_TEXT];
   bool fits = true;
-  WF__CHECK(rank_of(c->self) == rank_of(c->index), WF_RUNTIME, "Index tensor must have the same number of dimensions as self tensor");
+  WF__CHECK(rank_of(c->self) == rank_of(c->index), WF_RUNTIME,
+            "Index tensor must have the same number of dimensions as self tensor");
   WF__CHECK(!c->source || rank_of(c->source) == rank_of(c->index), WF_RUNTIME,
             "Index tensor must have the same number of dimensions as src tensor");
   for (int d = 0; d < rank_of(c->index); d++) {
@@ -108,9 +112,13 @@ static wf_status check_scatter_shapes(const wf__change *c) {
   if (fits) return WF_OK;
   wf__dims_text(wf_sizes(c->index), a);
   wf__dims_text(wf_sizes(c->self), b);
-  if (!c->source) return wf__fail(WF_RUNTIME, "Expected index %s to be no larger than self %s apart from dimension %lld", a, b, (long long)c->dim);
-  return wf__fail(WF_RUNTIME, "Expected index %s to be no larger than self %s apart from dimension %lld and to be no larger size than src %s", a, b,
-                  (long long)c->dim, wf__dims_text(wf_sizes(c->source), s));
+  if (!c->source)
+    return wf__fail(WF_RUNTIME, "Expected index %s to be no larger than self %s apart from dimension %lld", a, b,
+                    (long long)c->dim);
+  return wf__fail(
+      WF_RUNTIME,
+      "Expected index %s to be no larger than self %s apart from dimension %lld and to be no larger size than src %s",
+      a, b, (long long)c->dim, wf__dims_text(wf_sizes(c->source), s));
 }
 
 static wf_status check_scatter(wf__change *c) {
@@ -118,7 +126,8 @@ static wf_status check_scatter(wf__change *c) {
   WF__TRY(wf__given(c->index, "index"));
   WF__TRY(wf__wrap_dim(&c->dim, c->self->layout.ndim, true));
   WF__TRY(check_index_dtype("scatter", c->index));
-  WF__CHECK(!c->source || c->source->dtype == c->self->dtype, WF_RUNTIME, "scatter(): Expected self.dtype to be equal to src.dtype");
+  WF__CHECK(!c->source || c->source->dtype == c->self->dtype, WF_RUNTIME,
+            "scatter(): Expected self.dtype to be equal to src.dtype");
   if (c->index->layout.numel) WF__TRY(check_scatter_shapes(c));
   return c->source ? WF_OK : wf__scalar_check_fits(c->number, (wf_dtype)c->self->dtype);
 }
@@ -139,7 +148,8 @@ static wf_status write_scatter(const wf__change *c, wf_tensor *target) { return 
 static wf_status write_scatter_add(const wf__change *c, wf_tensor *target) { return launch_scatter(c, target, true); }
 
 static wf__change scattering(const wf_tensor *self, int64_t dim, const wf_tensor *index, wf__operand_arg src) {
-  return (wf__change){self, index, src.tensor, dim, src.scalar, write_scatter, src.tensor ? &scatter_class : &scatter_value_class};
+  return (wf__change){
+      self, index, src.tensor, dim, src.scalar, write_scatter, src.tensor ? &scatter_class : &scatter_value_class};
 }
 
 wf_tensor *wf__op_scatter(wf_tensor *self, int64_t dim, wf_tensor *index, wf__operand_arg src) {
@@ -196,7 +206,8 @@ wf_status wf_scatter_add_(wf_tensor *self, int64_t dim, const wf_tensor *index, 
 
 static wf_status take_apply(wf__node *node, wf_tensor *const *grad, wf_tensor **out) {
   wf_dims size = wf__sizes_dims(node->payload);
-  wf_tensor *zeros = wf__fresh_zeros(grad[0], size), *index = wf__saved_get(node, 0), *flat = zeros ? wf_view(zeros, WF_SHAPE(-1)) : NULL;
+  wf_tensor *zeros = wf__fresh_zeros(grad[0], size), *index = wf__saved_get(node, 0),
+            *flat = zeros ? wf_view(zeros, WF_SHAPE(-1)) : NULL;
   wf_tensors at = {&index, 1};
   wf_tensor *filled = flat ? wf_index_put(flat, at, grad[0], true) : NULL;
   out[0] = filled ? wf_view(filled, size) : NULL;
@@ -222,7 +233,8 @@ static wf_tensor *as_row(const wf_tensor *self) {
     row.stride[0] = stride;
     return wf__tensor_alias(self, (wf_dtype)self->dtype, &row);
   }
-  wf_tensor *copy = wf__contiguous(self, WF_FORMAT_CONTIGUOUS, true), *view = copy ? wf__tensor_alias(copy, (wf_dtype)self->dtype, &row) : NULL;
+  wf_tensor *copy = wf__contiguous(self, WF_FORMAT_CONTIGUOUS, true),
+            *view = copy ? wf__tensor_alias(copy, (wf_dtype)self->dtype, &row) : NULL;
   wf__tensor_release(copy);
   return view;
 }

@@ -84,7 +84,8 @@ static wf_status put_apply(wf__node *node, wf_tensor *const *grad, wf_tensor **o
   wf_tensor *room[WF_MAX_DIMS];
   wf_tensors indices = kept_indices(node, 0, room);
   if (wf__node_wants(node, 1)) out[1] = wf_index(grad[0], indices);
-  if (wf__node_wants(node, 0)) out[0] = p->accumulate ? grad[0] : wf_index_put(grad[0], indices, wf__fresh_zeros(grad[0], WF_SHAPE0), false);
+  if (wf__node_wants(node, 0))
+    out[0] = p->accumulate ? grad[0] : wf_index_put(grad[0], indices, wf__fresh_zeros(grad[0], WF_SHAPE0), false);
   return wf__self.pending;
 }
 static const wf__node_class put_class = {"IndexPutBackward0", put_apply, NULL};
@@ -113,11 +114,7 @@ wf_tensor *wf_index(const wf_tensor *self, wf_tensors indices) {
 
 static wf_status check_put(const wf_tensor *self, const wf_tensor *values) {
   WF__TRY(wf__given(self, "self"));
-  WF__TRY(wf__given(values, "values"));
-  WF__CHECK(self->dtype == values->dtype, WF_RUNTIME,
-            "Index put requires the source and destination dtypes match, got %s for the destination and %s for the source.",
-            wf__scalar_type_text((wf_dtype)self->dtype), wf__scalar_type_text((wf_dtype)values->dtype));
-  return WF_OK;
+  return wf__given(values, "values");
 }
 
 static wf__node *put_node(const wf_tensor *self, const wf_tensor *values, const wf__indices *list, bool accumulate) {

@@ -28,8 +28,8 @@ static wf_tensor *as_vector(const wf_tensor *t) {
 }
 
 /* target at the index in dim := values (in values' own sizes), for tensors of any rank. */
-static wf_status put_along(wf_tensor *target, int64_t dim, const wf_tensor *index, const wf_tensor *values, bool accumulate, bool wraps,
-                           wf__index_refusal refusal) {
+static wf_status put_along(wf_tensor *target, int64_t dim, const wf_tensor *index, const wf_tensor *values,
+                           bool accumulate, bool wraps, wf__index_refusal refusal) {
   wf_tensor *to = as_vector(target), *at = to ? as_vector(index) : NULL, *from = at ? as_vector(values) : NULL;
   wf__indices list = only(dim, at, wraps, refusal);
   if (from) wf__index_put(to, &list, from, accumulate);
@@ -122,21 +122,25 @@ static wf_status check_add(wf__change *c) {
   WF__TRY(wf__given(index, "index"));
   WF__TRY(wf__given(source, "source"));
   WF__TRY(wf__wrap_dim(&c->dim, self->layout.ndim, true));
-  WF__CHECK(index->layout.ndim <= 1, WF_INDEX, "index_add_(): Index is supposed to be a vector, but got dim: %d with type: %s and size: %s",
+  WF__CHECK(index->layout.ndim <= 1, WF_INDEX,
+            "index_add_(): Index is supposed to be a vector, but got dim: %d with type: %s and size: %s",
             index->layout.ndim, wf__scalar_type_text((wf_dtype)index->dtype), wf__dims_text(wf_sizes(index), a));
   WF__CHECK(is_index(index), WF_RUNTIME, "index_add_(): Expected dtype int32/int64 for index but got: %s",
             wf__scalar_type_text((wf_dtype)index->dtype));
-  WF__CHECK(self->dtype == source->dtype, WF_RUNTIME, "index_add_(): self (%s) and source (%s) must have the same scalar type",
+  WF__CHECK(self->dtype == source->dtype, WF_RUNTIME,
+            "index_add_(): self (%s) and source (%s) must have the same scalar type",
             wf__scalar_type_text((wf_dtype)self->dtype), wf__scalar_type_text((wf_dtype)source->dtype));
   WF__CHECK(c->dim == 0 || c->dim < source->layout.ndim, WF_RUNTIME,
-            "index_add_(): Indexing dim %lld is out of bounds of the source tensor with dim %d", (long long)c->dim, source->layout.ndim);
+            "index_add_(): Indexing dim %lld is out of bounds of the source tensor with dim %d", (long long)c->dim,
+            source->layout.ndim);
   int64_t entries = source->layout.ndim ? source->layout.size[c->dim] : 1;
   WF__CHECK(index->layout.numel == entries, WF_RUNTIME,
-            "index_add_(): Number of indices (%lld) should be equal to source.size(dim): (%lld), for dim: %lld", (long long)index->layout.numel,
-            (long long)entries, (long long)c->dim);
-  WF__CHECK(same_but(self, source, c->dim), WF_RUNTIME,
-            "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = %s source.shape = %s",
-            wf__dims_text(wf_sizes(self), a), wf__dims_text(wf_sizes(source), b));
+            "index_add_(): Number of indices (%lld) should be equal to source.size(dim): (%lld), for dim: %lld",
+            (long long)index->layout.numel, (long long)entries, (long long)c->dim);
+  WF__CHECK(
+      same_but(self, source, c->dim), WF_RUNTIME,
+      "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = %s source.shape = %s",
+      wf__dims_text(wf_sizes(self), a), wf__dims_text(wf_sizes(source), b));
   if (c->number.kind == WF_SCALAR_NONE) c->number = wf_int(1);
   return WF_OK;
 }
@@ -145,14 +149,20 @@ static wf_status check_add(wf__change *c) {
 static wf_status write_scaled(const wf__change *c, wf_tensor *target) {
   int ndim = c->source->layout.ndim ? c->source->layout.ndim : 1;
   int64_t itemsize = (int64_t)wf__itemsize(target);
-  wf_plan plan = {.family = WF_FAMILY_INDEX, .op = WF__INDEX_ADD, .operands = 3, .outputs = 1, .ndim = (uint8_t)ndim, .scalar = {c->number}};
+  wf_plan plan = {.family = WF_FAMILY_INDEX,
+                  .op = WF__INDEX_ADD,
+                  .operands = 3,
+                  .outputs = 1,
+                  .ndim = (uint8_t)ndim,
+                  .scalar = {c->number}};
   if (!c->source->layout.numel) return WF_OK;
   wf__operand_of(target, &plan.operand[0]);
   wf__operand_of(c->source, &plan.operand[1]);
   plan.operand[2] = (wf_operand){.data = wf__data(c->index), .dtype = (wf_dtype)c->index->dtype};
   if (!target->layout.ndim) plan.operand[0].stride[0] = itemsize;
   for (int d = 0; d < ndim; d++) plan.size[d] = c->source->layout.ndim ? c->source->layout.size[d] : 1;
-  plan.operand[2].stride[c->dim] = c->index->layout.ndim ? c->index->layout.stride[0] * (int64_t)wf__itemsize(c->index) : 0;
+  plan.operand[2].stride[c->dim] =
+      c->index->layout.ndim ? c->index->layout.stride[0] * (int64_t)wf__itemsize(c->index) : 0;
   plan.param.index.dim = c->dim;
   plan.param.index.count = target->layout.ndim ? target->layout.size[c->dim] : 1;
   const wf_tensor *read[] = {c->source, c->index};
@@ -161,20 +171,27 @@ static wf_status write_scaled(const wf__change *c, wf_tensor *target) {
 
 static wf_status write_add(const wf__change *c, wf_tensor *target) {
   if (wf__scalar_double(c->number) != 1) return write_scaled(c, target);
-  return put_along(target, c->dim, c->index, c->source, true, false, WF__REFUSE_SELF);
+  int ndim = target->layout.ndim;
+  bool outer_or_inner =
+      ndim > 1 && (c->dim == 0 || c->dim == ndim - 1); /* PyTorch hands these to scatter_add, which has another text */
+  return put_along(target, c->dim, c->index, c->source, true, false,
+                   outer_or_inner && c->index->dtype == WF_I64 ? WF__REFUSE_DEFAULT : WF__REFUSE_SELF);
 }
 
-static wf__change adding(const wf_tensor *self, int64_t dim, const wf_tensor *index, const wf_tensor *source, wf_scalar alpha) {
+static wf__change adding(const wf_tensor *self, int64_t dim, const wf_tensor *index, const wf_tensor *source,
+                         wf_scalar alpha) {
   return (wf__change){self, index, source, dim, alpha, write_add, &add_class};
 }
 
-wf_tensor *wf_index_add(const wf_tensor *self, int64_t dim, const wf_tensor *index, const wf_tensor *source, wf_scalar alpha) {
+wf_tensor *wf_index_add(const wf_tensor *self, int64_t dim, const wf_tensor *index, const wf_tensor *source,
+                        wf_scalar alpha) {
   WF__OP("index_add", NULL);
   wf__change c = adding(self, dim, index, source, alpha);
   return check_add(&c) ? NULL : wf__changed(&c);
 }
 
-wf_status wf_index_add_(wf_tensor *self, int64_t dim, const wf_tensor *index, const wf_tensor *source, wf_scalar alpha) {
+wf_status wf_index_add_(wf_tensor *self, int64_t dim, const wf_tensor *index, const wf_tensor *source,
+                        wf_scalar alpha) {
   WF__OP("index_add_", wf__self.pending);
   wf__change c = adding(self, dim, index, source, alpha);
   WF__TRY(check_add(&c));
@@ -196,7 +213,9 @@ static const char *slice_text(const wf_tensor *t, int64_t dim, char text[WF__DIM
   size_t used = 0;
   text[0] = 0;
   for (int d = 0; d < t->layout.ndim; d++)
-    if (d != dim) used += (size_t)snprintf(text + used, WF__DIMS_TEXT - used, "%s%lld", used ? " " : "", (long long)t->layout.size[d]);
+    if (d != dim)
+      used +=
+          (size_t)snprintf(text + used, WF__DIMS_TEXT - used, "%s%lld", used ? " " : "", (long long)t->layout.size[d]);
   return text;
 }
 
@@ -208,25 +227,30 @@ static wf_status check_copy(wf__change *c) {
   WF__TRY(wf__given(source, "source"));
   WF__TRY(wf__wrap_dim(&c->dim, self->layout.ndim, true));
   int from = source->layout.ndim, to = self->layout.ndim;
-  WF__CHECK(index->layout.ndim < 2, WF_INDEX, "index_copy_(): Index should have dimension 1 or 0 (got %d)", index->layout.ndim);
-  WF__CHECK(from || index->layout.numel == 1, WF_INDEX, "index_copy_(): When source is scalar, index should have one element (got %lld)",
+  WF__CHECK(index->layout.ndim < 2, WF_INDEX, "index_copy_(): Index should have dimension 1 or 0 (got %d)",
+            index->layout.ndim);
+  WF__CHECK(from || index->layout.numel == 1, WF_INDEX,
+            "index_copy_(): When source is scalar, index should have one element (got %lld)",
             (long long)index->layout.numel);
-  WF__CHECK(from == to || !from || !to, WF_INDEX,
-            "index_copy_(): When source and destination are not scalars, their dimensionality must match. Source dimensionality (%d), "
-            "destination dimensionality (%d)",
-            from, to);
+  WF__CHECK(
+      from == to || !from || !to, WF_INDEX,
+      "index_copy_(): When source and destination are not scalars, their dimensionality must match. Source dimensionality (%d), "
+      "destination dimensionality (%d)",
+      from, to);
   WF__CHECK(index->dtype == WF_I64, WF_RUNTIME, "index_copy_(): Expected a long tensor for index, but got %s",
             wf__scalar_type_text((wf_dtype)index->dtype));
-  WF__CHECK(self->dtype == source->dtype, WF_RUNTIME, "index_copy_(): self and source expected to have the same dtype, but got (self) %s and (source) %s",
+  WF__CHECK(self->dtype == source->dtype, WF_RUNTIME,
+            "index_copy_(): self and source expected to have the same dtype, but got (self) %s and (source) %s",
             wf__scalar_type_text((wf_dtype)self->dtype), wf__scalar_type_text((wf_dtype)source->dtype));
   bool slices = (from > 1 || to > 1) ? same_but(self, source, c->dim) : true;
-  WF__CHECK(slices, WF_RUNTIME,
-            "index_copy_(): Source/destination tensor must have same slice shapes. Destination slice shape: %s at dimension %lld and source "
-            "slice shape: %s at dimension 0.",
-            slice_text(self, c->dim, a), (long long)c->dim, slice_text(source, c->dim, b));
+  WF__CHECK(
+      slices, WF_RUNTIME,
+      "index_copy_(): Source/destination tensor must have same slice shapes. Destination slice shape: %s at dimension %lld and source "
+      "slice shape: %s at dimension 0.",
+      slice_text(self, c->dim, a), (long long)c->dim, slice_text(source, c->dim, b));
   WF__CHECK(!from || index->layout.numel == source->layout.size[c->dim], WF_INDEX,
-            "index_copy_(): Number of indices (%lld) should be equal to source.size(dim) (%lld)", (long long)index->layout.numel,
-            (long long)source->layout.size[c->dim]);
+            "index_copy_(): Number of indices (%lld) should be equal to source.size(dim) (%lld)",
+            (long long)index->layout.numel, (long long)source->layout.size[c->dim]);
   return WF_OK;
 }
 
@@ -262,7 +286,8 @@ static wf_status check_fill(wf__change *c) {
   WF__TRY(wf__given(c->self, "self"));
   WF__TRY(wf__given(c->index, "index"));
   WF__CHECK(!c->source || !c->source->layout.ndim, WF_RUNTIME,
-            "index_fill_ only supports a 0-dimensional value tensor, but got tensor with %d dimension(s).", c->source ? c->source->layout.ndim : 0);
+            "index_fill_ only supports a 0-dimensional value tensor, but got tensor with %d dimension(s).",
+            c->source ? c->source->layout.ndim : 0);
   WF__CHECK(c->index->dtype == WF_I64, WF_INDEX, "index_fill_(): Expected dtype int64 for index.");
   WF__TRY(wf__wrap_dim(&c->dim, c->self->layout.ndim, true));
   WF__CHECK(c->index->layout.ndim <= 1, WF_RUNTIME, "Index has to be a vector/scalar");
@@ -279,7 +304,8 @@ static wf_status write_fill(const wf__change *c, wf_tensor *target) {
 }
 
 static wf__change filling(const wf_tensor *self, int64_t dim, const wf_tensor *index, wf__operand_arg value) {
-  return (wf__change){self, index, value.tensor, dim, value.scalar, write_fill, value.tensor ? &fill_tensor_class : &fill_class};
+  return (wf__change){
+      self, index, value.tensor, dim, value.scalar, write_fill, value.tensor ? &fill_tensor_class : &fill_class};
 }
 
 wf_tensor *wf__op_index_fill(wf_tensor *self, int64_t dim, wf_tensor *index, wf__operand_arg value) {

@@ -10,13 +10,13 @@
 #include "tensor/iterator.h"
 
 typedef struct walk {
-  int n;                              /* index tensors */
-  int dim[WF__INDEX_TENSORS];         /* of self */
+  int n;                               /* index tensors */
+  int dim[WF__INDEX_TENSORS];          /* of self */
   wf_tensor *index[WF__INDEX_TENSORS]; /* one reference each: reshaped to stand at its dims of the result */
-  wf_tensor *table;                   /* one reference */
+  wf_tensor *table;                    /* one reference */
   int shape_n;
-  int64_t shape[WF_MAX_DIMS];         /* of the indices together */
-  int first;                          /* dim of the result where they begin */
+  int64_t shape[WF_MAX_DIMS]; /* of the indices together */
+  int first;                  /* dim of the result where they begin */
 } walk;
 
 static void close_walk(walk *w) {
@@ -43,7 +43,8 @@ static wf_status collect(walk *w, const wf_tensor *self, const wf__indices *indi
   }
   if (fits) return WF_OK;
   for (int k = 0; k < w->n && used < sizeof texts; k++)
-    used += (size_t)snprintf(texts + used, sizeof texts - used, "%s%s", k ? ", " : "", wf__dims_text(wf_sizes(indices->at[w->dim[k]]), one));
+    used += (size_t)snprintf(texts + used, sizeof texts - used, "%s%s", k ? ", " : "",
+                             wf__dims_text(wf_sizes(indices->at[w->dim[k]]), one));
   return wf__fail(WF_INDEX, "shape mismatch: indexing tensors could not be broadcast together with shapes %s", texts);
 }
 
@@ -58,8 +59,8 @@ static bool is_chosen(const walk *w, int dim) {
 /* The result's sizes with self's strides, 0 where indices choose. */
 static wf_status lay_table(walk *w, const wf_tensor *self, wf__layout *l) {
   const wf__layout *own = &self->layout;
-  WF__CHECK(own->ndim - w->n + w->shape_n <= WF_MAX_DIMS, WF_RUNTIME, "tensors have at most %d dimensions, but got %d", WF_MAX_DIMS,
-            own->ndim - w->n + w->shape_n);
+  WF__CHECK(own->ndim - w->n + w->shape_n <= WF_MAX_DIMS, WF_RUNTIME, "tensors have at most %d dimensions, but got %d",
+            WF_MAX_DIMS, own->ndim - w->n + w->shape_n);
   w->first = are_neighbours(w) ? w->dim[0] : 0;
   l->ndim = 0;
   l->offset = own->offset;
@@ -110,8 +111,8 @@ static wf_status open_walk(walk *w, const wf_tensor *self, const wf__indices *in
 }
 
 /* Builds, launches. first, second: the plan's operands 0 and 1, first NULL to be made; its reference is then the caller's, in *made. */
-static wf_status run(const walk *w, const wf_tensor *self, const wf__indices *indices, int op, bool accumulate, wf_tensor *first,
-                     const wf_tensor *second, wf_tensor **made) {
+static wf_status run(const walk *w, const wf_tensor *self, const wf__indices *indices, int op, bool accumulate,
+                     wf_tensor *first, const wf_tensor *second, wf_tensor **made) {
   wf_plan plan = {0};
   wf__iter it = {.outputs = 1, .operands = 2 + w->n, .no_overlap_check = true};
   it.tensor[0] = first;
@@ -160,8 +161,13 @@ static wf_status check_values(const walk *w, const wf_tensor *values) {
     int64_t size = from->size[from->ndim - i];
     fits = size == 1 || size == to->size[to->ndim - i];
   }
-  WF__CHECK(fits, WF_RUNTIME, "shape mismatch: value tensor of shape %s cannot be broadcast to indexing result of shape %s",
+  WF__CHECK(fits, WF_RUNTIME,
+            "shape mismatch: value tensor of shape %s cannot be broadcast to indexing result of shape %s",
             wf__dims_text(wf__layout_sizes(from), a), wf__dims_text(wf__layout_sizes(to), b));
+  WF__CHECK(
+      w->table->dtype == values->dtype, WF_RUNTIME,
+      "Index put requires the source and destination dtypes match, got %s for the destination and %s for the source.",
+      wf__scalar_type_text((wf_dtype)w->table->dtype), wf__scalar_type_text((wf_dtype)values->dtype));
   return WF_OK;
 }
 

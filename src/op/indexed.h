@@ -10,9 +10,9 @@
 /* at[d]: int64 or int32 tensor that chooses in dim d; NULL: the whole dim. */
 typedef struct wf__indices {
   const wf_tensor *at[WF_MAX_DIMS];
-  bool wraps;                 /* negative ones count from the end */
+  bool wraps; /* negative ones count from the end */
   wf__index_refusal refusal;
-  bool ordinal;               /* errors call the k-th index tensor's dim k, as PyTorch does for x[…] */
+  bool ordinal; /* errors call the k-th index tensor's dim k, as PyTorch does for x[…] */
 } wf__indices;
 
 /* self at the indices, with the strides that PyTorch gives; the caller's reference, no history. */

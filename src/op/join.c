@@ -39,7 +39,8 @@ static wf__node *record_list(const wf__node_class *cls, wf_tensors tensors, int6
   if (!node) return NULL;
   int64_t *payload = node->payload;
   payload[0] = dim;
-  for (int i = 0; extents && i < tensors.n; i++) payload[1 + i] = is_skipped(tensors.at[i]) ? -1 : tensors.at[i]->layout.size[dim];
+  for (int i = 0; extents && i < tensors.n; i++)
+    payload[1 + i] = is_skipped(tensors.at[i]) ? -1 : tensors.at[i]->layout.size[dim];
   return node;
 }
 
@@ -57,12 +58,13 @@ static wf_status cat_apply(wf__node *node, wf_tensor *const *grad, wf_tensor **o
 static const wf__node_class cat_class = {"CatBackward0", cat_apply, NULL};
 
 static wf_status check_fits(const wf_tensor *first, const wf_tensor *t, int64_t dim, int i) {
-  WF__CHECK(t->layout.ndim == first->layout.ndim, WF_RUNTIME, "Tensors must have same number of dimensions: got %d and %d",
-            first->layout.ndim, t->layout.ndim);
+  WF__CHECK(t->layout.ndim == first->layout.ndim, WF_RUNTIME,
+            "Tensors must have same number of dimensions: got %d and %d", first->layout.ndim, t->layout.ndim);
   for (int d = 0; d < t->layout.ndim; d++)
-    WF__CHECK(d == dim || t->layout.size[d] == first->layout.size[d], WF_RUNTIME,
-              "Sizes of tensors must match except in dimension %lld. Expected size %lld but got size %lld for tensor number %d in the list.",
-              (long long)dim, (long long)first->layout.size[d], (long long)t->layout.size[d], i);
+    WF__CHECK(
+        d == dim || t->layout.size[d] == first->layout.size[d], WF_RUNTIME,
+        "Sizes of tensors must match except in dimension %lld. Expected size %lld but got size %lld for tensor number %d in the list.",
+        (long long)dim, (long long)first->layout.size[d], (long long)t->layout.size[d], i);
   return WF_OK;
 }
 
@@ -70,7 +72,8 @@ static wf_status check_fits(const wf_tensor *first, const wf_tensor *t, int64_t 
 static wf_status cat_sizes(wf_tensors tensors, int64_t *dim, int64_t *size, int *ndim) {
   const wf_tensor *first = NULL;
   for (int i = 0; i < tensors.n; i++)
-    WF__CHECK(tensors.at[i]->layout.ndim, WF_RUNTIME, "zero-dimensional tensor (at position %d) cannot be concatenated", i);
+    WF__CHECK(tensors.at[i]->layout.ndim, WF_RUNTIME, "zero-dimensional tensor (at position %d) cannot be concatenated",
+              i);
   for (int i = 0; i < tensors.n && !first; i++)
     if (!is_skipped(tensors.at[i])) first = tensors.at[i];
   size[0] = 0;
@@ -142,15 +145,17 @@ static wf_status check_equal_sizes(wf_tensors tensors) {
 static wf_status stack_layout(wf_tensors tensors, int64_t dim, wf_dtype dtype, wf__layout *out) {
   const wf__layout *one = &tensors.at[0]->layout;
   wf__layout joined = *one;
-  WF__CHECK(one->ndim < WF_MAX_DIMS, WF_RUNTIME, "tensors have at most %d dimensions, but got %d", WF_MAX_DIMS, one->ndim + 1);
+  WF__CHECK(one->ndim < WF_MAX_DIMS, WF_RUNTIME, "tensors have at most %d dimensions, but got %d", WF_MAX_DIMS,
+            one->ndim + 1);
   int64_t size[WF_MAX_DIMS];
   for (int d = 0; d <= one->ndim; d++) size[d] = d == dim ? tensors.n : one->size[d - (d > dim)];
   WF__TRY(wf__layout_contiguous(out, wf_dims_of(size, one->ndim + 1), wf_dtype_size(dtype)));
   wf_memory_format format = common_format(tensors);
   if (dim == one->ndim || format == WF_FORMAT_CONTIGUOUS) return WF_OK;
   joined.size[dim] *= tensors.n;
+  joined.numel = out->numel;
   WF__TRY(wf__layout_restride(&joined, format));
-  for (int d = 0; d <= one->ndim; d++) out->stride[d] = d == dim ? one->size[dim] * joined.stride[dim] : joined.stride[d - (d > dim)];
+  wf__view_strides(&joined, wf__layout_sizes(out), out->stride); /* always possible: one dim is split */
   return WF_OK;
 }
 

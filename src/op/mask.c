@@ -31,7 +31,11 @@ wf_tensor *wf_nonzero(const wf_tensor *self) {
   if (n < 0 || wf__layout_strided(&layout, wf_dims_of(size, 2), wf_dims_of(stride, 2), 0)) return NULL;
   wf_tensor *out = wf__tensor_empty(wf__device_of(self), WF_I64, &layout);
   if (out && out->layout.numel) {
-    wf_plan plan = {.family = WF_FAMILY_INDEX, .op = WF__INDEX_NONZERO, .operands = 2, .outputs = 1, .ndim = (uint8_t)self->layout.ndim};
+    wf_plan plan = {.family = WF_FAMILY_INDEX,
+                    .op = WF__INDEX_NONZERO,
+                    .operands = 2,
+                    .outputs = 1,
+                    .ndim = (uint8_t)self->layout.ndim};
     for (int d = 0; d < self->layout.ndim; d++) plan.size[d] = self->layout.size[d];
     wf__operand_of(out, &plan.operand[0]);
     wf__operand_of(self, &plan.operand[1]);
@@ -47,7 +51,8 @@ static wf_status common_shape(const wf_tensor *self, const wf_tensor *mask, int6
 }
 
 /* The plan of a walk over all elements, `walked` in operand place `at`, the mask in 2. */
-static wf_plan masked_plan(int op, wf_dims shape, int at, const wf_tensor *walked, const wf_tensor *packed, const wf_tensor *mask) {
+static wf_plan masked_plan(int op, wf_dims shape, int at, const wf_tensor *walked, const wf_tensor *packed,
+                           const wf_tensor *mask) {
   wf_plan plan = {.family = WF_FAMILY_INDEX, .op = (uint16_t)op, .operands = 3, .outputs = 1, .ndim = (uint8_t)shape.n};
   memcpy(plan.size, shape.at, (size_t)shape.n * sizeof *shape.at);
   wf__operand_over(walked, shape, &plan.operand[at]);
@@ -125,13 +130,17 @@ static wf_status scatter_apply(wf__node *node, wf_tensor *const *grad, wf_tensor
 }
 static const wf__node_class scatter_class = {"MaskedScatterBackward0", scatter_apply, NULL};
 
-static wf_status check_scatter(const wf_tensor *self, const wf_tensor *mask, const wf_tensor *source) {
+static wf_status check_scatter(const wf_tensor *self, const wf_tensor *mask, const wf_tensor *source, int64_t *shape,
+                               int *ndim) {
   WF__TRY(wf__given(self, "self"));
   WF__TRY(wf__given(mask, "mask"));
   WF__TRY(wf__given(source, "source"));
-  WF__CHECK(self->dtype == source->dtype, WF_RUNTIME, "masked_scatter: expected self and source to have same dtypes but got%s and %s",
+  WF__TRY(common_shape(self, mask, shape, ndim));
+  WF__CHECK(self->dtype == source->dtype, WF_RUNTIME,
+            "masked_scatter: expected self and source to have same dtypes but got%s and %s",
             wf__scalar_type_text((wf_dtype)self->dtype), wf__scalar_type_text((wf_dtype)source->dtype));
-  WF__CHECK(mask->dtype == WF_BOOL, WF_RUNTIME, "masked_scatter_ only supports boolean masks, but got mask with dtype %s",
+  WF__CHECK(mask->dtype == WF_BOOL, WF_RUNTIME,
+            "masked_scatter_ only supports boolean masks, but got mask with dtype %s",
             wf__scalar_type_text((wf_dtype)mask->dtype));
   const wf_tensor *all[] = {self, mask, source};
   return wf__check_same_device(all, 3);
@@ -154,11 +163,11 @@ wf_tensor *wf_masked_scatter(const wf_tensor *self, const wf_tensor *mask, const
   WF__OP("masked_scatter", NULL);
   int64_t shape[WF_MAX_DIMS];
   int ndim;
-  WF__TRY_OR(check_scatter(self, mask, source), NULL);
-  WF__TRY_OR(common_shape(self, mask, shape, &ndim), NULL);
+  WF__TRY_OR(check_scatter(self, mask, source, shape, &ndim), NULL);
   wf_dims full = wf_dims_of(shape, ndim);
   bool same = ndim == self->layout.ndim && !memcmp(shape, self->layout.size, (size_t)ndim * sizeof *shape);
-  wf_tensor *out = same ? wf__copied(self, WF_FORMAT_CONTIGUOUS) : wf__new(self, (wf_dtype)self->dtype, full, WF_FORMAT_CONTIGUOUS);
+  wf_tensor *out =
+      same ? wf__copied(self, WF_FORMAT_CONTIGUOUS) : wf__new(self, (wf_dtype)self->dtype, full, WF_FORMAT_CONTIGUOUS);
   if (out && !same) wf__copy(out, self, false, false);
   const wf_tensor *inputs[] = {self, source};
   scattered s = {wf__sizes_of(source)};

@@ -24,9 +24,10 @@ typedef struct padding {
 static wf_status read_padding(const wf_tensor *self, wf_dims pad, padding *p) {
   int n = self->layout.ndim;
   WF__CHECK(pad.n % 2 == 0, WF_RUNTIME, "Padding length must be divisible by 2");
-  WF__CHECK(pad.n <= 2 * n, WF_RUNTIME,
-            "Padding length should be less than or equal to two times the input dimension but got padding length %d and input of dimension %d",
-            pad.n, n);
+  WF__CHECK(
+      pad.n <= 2 * n, WF_RUNTIME,
+      "Padding length should be less than or equal to two times the input dimension but got padding length %d and input of dimension %d",
+      pad.n, n);
   *p = (padding){.sizes = wf__sizes_of(self), .dims = pad.n / 2};
   for (int i = 0; i < pad.n / 2; i++) {
     p->before[n - 1 - i] = pad.at[2 * i];
@@ -64,7 +65,8 @@ static wf_tensor *cropped(const wf_tensor *self, const padding *p) {
   wf__layout l = self->layout;
   for (int d = 0; d < l.ndim; d++) {
     int64_t before = p->before[d] < 0 ? -p->before[d] : 0, behind = p->behind[d] < 0 ? -p->behind[d] : 0;
-    if (before > l.size[d] || behind > l.size[d] - before) return wf__fail(WF_RUNTIME, "narrow(): length must be non-negative."), NULL;
+    if (before > l.size[d] || behind > l.size[d] - before)
+      return wf__fail(WF_RUNTIME, "narrow(): length must be non-negative."), NULL;
     l.size[d] -= before + behind;
     if (l.size[d]) l.offset += before * l.stride[d];
   }
@@ -102,7 +104,8 @@ static wf_tensor *pad_constant(const wf_tensor *self, const padding *p, wf_scala
   for (int d = 0; d < p->sizes.n; d++) grows |= p->before[d] > 0 || p->behind[d] > 0;
   wf_tensor *middle = padded_sizes(p, size) ? NULL : cropped(self, p), *out = NULL;
   if (middle && !grows) out = wf__copied(middle, WF_FORMAT_PRESERVE);
-  else if (middle && (out = wf__new(self, (wf_dtype)self->dtype, wf_dims_of(size, p->sizes.n), wf__suggest_format(&self->layout))))
+  else if (middle && (out = wf__new(self, (wf_dtype)self->dtype, wf_dims_of(size, p->sizes.n),
+                                    wf__suggest_format(&self->layout))))
     fill_and_copy(out, middle, p, value.kind ? value : wf_int(0));
   wf__tensor_release(middle);
   wf__node *node = out && !wf__self.pending ? wf__node_for(&constant_class, &self, 1, 0, p, sizeof *p) : NULL;
@@ -111,19 +114,21 @@ static wf_tensor *pad_constant(const wf_tensor *self, const padding *p, wf_scala
 
 /* ---- with self's own elements ---------------------------------------------------------------------------------------------------------- */
 
-static int64_t source_place(int mode, int64_t at, int64_t n) {
-  switch (mode) {
-    case WF_PAD_REFLECT: return at < 0 ? -at : at >= n ? 2 * n - 2 - at : at;
-    case WF_PAD_REPLICATE: return at < 0 ? 0 : at >= n ? n - 1 : at;
-    default: return (at % n + n) % n;
-  }
+/* Where element i of padded dim d comes from. A circle goes round in what cropping leaves, the others mirror and repeat the whole. */
+static int64_t source_place(const padding *p, int d, int64_t i) {
+  int64_t before = p->before[d], behind = p->behind[d], n = p->sizes.at[d], at = i - before, start = 0;
+  if (p->mode == WF_PAD_REFLECT) return at < 0 ? -at : at >= n ? 2 * n - 2 - at : at;
+  if (p->mode == WF_PAD_REPLICATE) return at < 0 ? 0 : at >= n ? n - 1 : at;
+  if (before < 0) start = -before;
+  n -= start + (behind < 0 ? -behind : 0);
+  return start + ((at - start) % n + n) % n;
 }
 
 /* Where each element of dim d comes from, shaped [length, 1, …] to stand before the dims behind it; in the scope. */
 static wf_tensor *source_index(const padding *p, int d, int64_t length, wf_device device) {
   int64_t size[WF_MAX_DIMS], *at = wf__malloc((size_t)length * sizeof *at);
   if (!at) return NULL;
-  for (int64_t i = 0; i < length; i++) at[i] = source_place(p->mode, i - p->before[d], p->sizes.at[d]);
+  for (int64_t i = 0; i < length; i++) at[i] = source_place(p, d, i);
   size[0] = length;
   for (int k = 1; k < p->sizes.n - d; k++) size[k] = 1;
   wf_tensor *host = wf_from_data(at, wf_dims_of(size, p->sizes.n - d), WF_I64);
@@ -169,10 +174,11 @@ static wf_status check_mirror(const wf_tensor *self, const padding *p) {
   int n = self->layout.ndim;
   for (int i = 0; i < p->dims; i++) {
     int d = n - 1 - i;
-    WF__CHECK(p->before[d] < p->sizes.at[d] && p->behind[d] < p->sizes.at[d], WF_RUNTIME,
-              "Argument #%d: Padding size should be less than the corresponding input dimension, but got: padding (%lld, %lld) at dimension %d "
-              "of input %s",
-              4 + 2 * i, (long long)p->before[d], (long long)p->behind[d], d, wf__dims_text(wf_sizes(self), text));
+    WF__CHECK(
+        p->before[d] < p->sizes.at[d] && p->behind[d] < p->sizes.at[d], WF_RUNTIME,
+        "Argument #%d: Padding size should be less than the corresponding input dimension, but got: padding (%lld, %lld) at dimension %d "
+        "of input %s",
+        4 + 2 * i, (long long)p->before[d], (long long)p->behind[d], d, wf__dims_text(wf_sizes(self), text));
   }
   return WF_OK;
 }
@@ -181,7 +187,9 @@ static wf_status check_circle(const padding *p, const int64_t *size) {
   for (int d = p->sizes.n - p->dims; d < p->sizes.n; d++) {
     WF__CHECK(p->before[d] <= p->sizes.at[d] && p->behind[d] <= p->sizes.at[d], WF_RUNTIME,
               "Padding value causes wrapping around more than once.");
-    WF__CHECK(size[d] >= 0, WF_RUNTIME, "Negative padding value is resulting in an empty dimension");
+    int64_t cropped_away = (p->before[d] < 0 ? -p->before[d] : 0) + (p->behind[d] < 0 ? -p->behind[d] : 0);
+    WF__CHECK(size[d] >= 0 && (size[d] == 0 || cropped_away < p->sizes.at[d]), WF_RUNTIME,
+              "Negative padding value is resulting in an empty dimension");
   }
   return WF_OK;
 }
@@ -192,23 +200,24 @@ static wf_status check_edges(const wf_tensor *self, const padding *p, const int6
   int n = self->layout.ndim;
   bool filled = true;
   for (int d = n > p->dims + 1 ? 1 : 0; d < n; d++) filled = filled && self->layout.size[d];
-  WF__CHECK(filled, WF_RUNTIME,
-            "Expected %dD or %dD (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, but got: %s",
-            p->dims + 1, p->dims + 2, wf__dims_text(wf_sizes(self), text));
+  WF__CHECK(
+      filled, WF_RUNTIME,
+      "Expected %dD or %dD (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, but got: %s",
+      p->dims + 1, p->dims + 2, wf__dims_text(wf_sizes(self), text));
   if (p->mode == WF_PAD_REFLECT) WF__TRY(check_mirror(self, p));
   if (self->dtype == WF_BOOL)
-    return wf__fail(WF_NOT_IMPLEMENTED, "\"%s_pad%dd\" not implemented for 'Bool'", p->mode == WF_PAD_REFLECT ? "reflection" : "replication",
-                    p->dims);
+    return wf__fail(WF_NOT_IMPLEMENTED, "\"%s_pad%dd\" not implemented for 'Bool'",
+                    p->mode == WF_PAD_REFLECT ? "reflection" : "replication", p->dims);
   for (int d = n - p->dims; d < n; d++)
     WF__CHECK(size[d] >= 1, WF_RUNTIME, "input (%c: %lld) is too small. Calculated output %c: %lld", "DHW"[3 - n + d],
-              (long long)p->sizes.at[d], "DHW"[3 - n + d], (long long)size[d]);
+              (long long)p -> sizes.at[d], "DHW"[3 - n + d], (long long)size[d]);
   return WF_OK;
 }
 
 static wf_status check_indexed(const wf_tensor *self, const padding *p, wf_scalar value, int64_t *size) {
   int n = self->layout.ndim;
-  WF__CHECK(value.kind == WF_SCALAR_NONE || (value.kind == WF_SCALAR_FLOAT ? value.as.f == 0 : value.as.i == 0), WF_RUNTIME,
-            "Padding mode \"%s\" doesn't take in value argument", mode_names[p->mode]);
+  WF__CHECK(value.kind == WF_SCALAR_NONE || (value.kind == WF_SCALAR_FLOAT ? value.as.f == 0 : value.as.i == 0),
+            WF_RUNTIME, "Padding mode \"%s\" doesn't take in value argument", mode_names[p->mode]);
   WF__CHECK(p->dims >= 1 && p->dims <= 3 && (n == p->dims + 1 || n == p->dims + 2), WF_NOT_IMPLEMENTED,
             "Padding size %d is not supported for %dD input tensor.\nSupported combinations for non-constant padding:\n"
             "  - 2D or 3D input: padding size = 2 (pads last dimension)\n"
@@ -232,7 +241,9 @@ static wf_tensor *pad_indexed(const wf_tensor *self, const padding *p, wf_scalar
     out = wf__new(self, (wf_dtype)self->dtype, wf_dims_of(size, p->sizes.n),
                   keeps_format ? wf__suggest_format(&self->layout) : WF_FORMAT_CONTIGUOUS);
     if (out && out->layout.numel) wf__index_get_into(out, self, &list);
-    wf__node *node = out && !wf__self.pending ? wf__node_for(&indexed_classes[p->mode][p->dims - 1], &self, 1, 0, p, sizeof *p) : NULL;
+    wf__node *node = out && !wf__self.pending
+                         ? wf__node_for(&indexed_classes[p->mode][p->dims - 1], &self, 1, 0, p, sizeof *p)
+                         : NULL;
     out = wf__finish(out, node);
   }
   return wf_scope_end(scope, out);
@@ -244,7 +255,8 @@ wf_tensor *wf_pad(const wf_tensor *self, wf_dims pad, wf_pad_mode mode, wf_scala
   WF__OP("pad", NULL);
   padding p;
   WF__TRY_OR(wf__given(self, "self"), NULL);
-  if ((unsigned)mode > WF_PAD_CIRCULAR) return wf__fail(WF_NOT_IMPLEMENTED, "Unrecognised padding mode %d", (int)mode), NULL;
+  if ((unsigned)mode > WF_PAD_CIRCULAR)
+    return wf__fail(WF_NOT_IMPLEMENTED, "Unrecognised padding mode %d", (int)mode), NULL;
   WF__TRY_OR(read_padding(self, pad, &p), NULL);
   p.mode = (int32_t)mode;
   return mode == WF_PAD_CONSTANT ? pad_constant(self, &p, value) : pad_indexed(self, &p, value);

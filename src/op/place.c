@@ -6,7 +6,8 @@
 #include "copy/copy.h"
 #include "trace/trace.h"
 
-wf__node *wf__node_for(const wf__node_class *cls, const wf_tensor *const *inputs, int n, int saves, const void *payload, size_t bytes) {
+wf__node *wf__node_for(const wf__node_class *cls, const wf_tensor *const *inputs, int n, int saves, const void *payload,
+                       size_t bytes) {
   if (!wf__needs_grad(inputs, n)) return NULL;
   wf__node *node = wf__node_new(cls, inputs, n, saves, bytes);
   if (node && bytes) memcpy(node->payload, payload, bytes);

@@ -6,7 +6,8 @@
 #include "op/check.h"
 
 /* The node of an operator with these inputs and a copy of the payload; NULL when no gradient is recorded, or with an error record. */
-wf__node *wf__node_for(const wf__node_class *cls, const wf_tensor *const *inputs, int n, int saves, const void *payload, size_t bytes);
+wf__node *wf__node_for(const wf__node_class *cls, const wf_tensor *const *inputs, int n, int saves, const void *payload,
+                       size_t bytes);
 /* Last step: `node` (may be NULL; the caller's reference is taken over) becomes the history of `out`, which goes into the scope; NULL with an
  * error pending. */
 wf_tensor *wf__finish(wf_tensor *out, wf__node *node);

@@ -91,7 +91,8 @@ static wf_status roll_piece(wf_tensor *out, const wf_tensor *self, const int64_t
   }
   WF__TRY(wf__layout_recount(&to));
   from.numel = to.numel;
-  wf_tensor *target = wf__tensor_alias(out, (wf_dtype)out->dtype, &to), *source = wf__tensor_alias(self, (wf_dtype)self->dtype, &from);
+  wf_tensor *target = wf__tensor_alias(out, (wf_dtype)out->dtype, &to),
+            *source = wf__tensor_alias(self, (wf_dtype)self->dtype, &from);
   if (target && source) wf__copy(target, source, false, false);
   wf__tensor_release(target);
   wf__tensor_release(source);
@@ -114,7 +115,8 @@ static wf_tensor *roll_dims(const wf_tensor *self, const roll *r) {
   int64_t moved[WF_MAX_DIMS] = {0};
   for (int i = 0; i < r->dims.n; i++) {
     int64_t d = r->dims.at[i], size;
-    if (!self->layout.ndim) return wf__fail(WF_INDEX, "Dimension specified as %lld but tensor has no dimensions", (long long)d), NULL;
+    if (!self->layout.ndim)
+      return wf__fail(WF_INDEX, "Dimension specified as %lld but tensor has no dimensions", (long long)d), NULL;
     WF__TRY_OR(wf__wrap_dim(&d, self->layout.ndim, true), NULL);
     if ((size = self->layout.size[d])) moved[d] = (moved[d] + (r->shifts.at[i] % size + size) % size) % size;
   }
@@ -127,9 +129,12 @@ static wf_tensor *roll_dims(const wf_tensor *self, const roll *r) {
 static wf_tensor *roll_flat(const wf_tensor *self, int64_t shift) {
   int64_t n = self->layout.numel, stride = 1, moved;
   wf_tensor *out = wf__new(self, (wf_dtype)self->dtype, wf_sizes(self), WF_FORMAT_CONTIGUOUS);
-  if (!out || !n || !(moved = (shift % n + n) % n)) return !out || wf__copy(out, self, false, false) ? (wf__tensor_release(out), NULL) : out;
-  wf_tensor *row = wf__view_strides(&self->layout, wf_dims_of(&n, 1), &stride) ? NULL : wf__copied(self, WF_FORMAT_CONTIGUOUS);
-  wf__layout from = {.ndim = 1, .numel = n, .offset = row ? 0 : self->layout.offset, .size = {n}, .stride = {row ? 1 : stride}};
+  if (!out || !n || !(moved = (shift % n + n) % n))
+    return !out || wf__copy(out, self, false, false) ? (wf__tensor_release(out), NULL) : out;
+  wf_tensor *row =
+      wf__view_strides(&self->layout, wf_dims_of(&n, 1), &stride) ? NULL : wf__copied(self, WF_FORMAT_CONTIGUOUS);
+  wf__layout from = {
+      .ndim = 1, .numel = n, .offset = row ? 0 : self->layout.offset, .size = {n}, .stride = {row ? 1 : stride}};
   wf__layout to = {.ndim = 1, .numel = n, .size = {n}, .stride = {1}};
   wf_tensor *flat = wf__self.pending ? NULL : wf__tensor_alias(row ? row : self, (wf_dtype)self->dtype, &from);
   wf_tensor *flat_out = flat ? wf__tensor_alias(out, (wf_dtype)self->dtype, &to) : NULL;
@@ -142,8 +147,8 @@ static wf_tensor *roll_flat(const wf_tensor *self, int64_t shift) {
 
 static wf_status check_roll(wf_dims shifts, wf_dims dims, roll *r) {
   WF__CHECK(shifts.n, WF_RUNTIME, "`shifts` required");
-  WF__CHECK(shifts.n == dims.n || (shifts.n == 1 && !dims.n), WF_RUNTIME, "shifts and dimensions must align. shifts: %d, dims:%d", shifts.n,
-            dims.n);
+  WF__CHECK(shifts.n == dims.n || (shifts.n == 1 && !dims.n), WF_RUNTIME,
+            "shifts and dimensions must align. shifts: %d, dims:%d", shifts.n, dims.n);
   WF__CHECK(dims.n <= WF_MAX_DIMS, WF_RUNTIME, "tensors have at most %d dimensions, but got %d", WF_MAX_DIMS, dims.n);
   memset(r, 0, sizeof *r);
   r->shifts.n = shifts.n;
@@ -206,9 +211,11 @@ static wf_status copy_triangle(wf_tensor *out, const wf_tensor *self, int64_t di
   return wf__self.pending;
 }
 
-static wf_tensor *triangle(const char *name, const wf_tensor *self, int64_t diagonal, bool lower, const wf__node_class *cls) {
+static wf_tensor *triangle(const char *name, const wf_tensor *self, int64_t diagonal, bool lower,
+                           const wf__node_class *cls) {
   WF__TRY_OR(wf__given(self, "self"), NULL);
-  if (self->layout.ndim < 2) return wf__fail(WF_RUNTIME, "%s: input tensor must have at least 2 dimensions", name), NULL;
+  if (self->layout.ndim < 2)
+    return wf__fail(WF_RUNTIME, "%s: input tensor must have at least 2 dimensions", name), NULL;
   wf_tensor *out = wf__new(self, (wf_dtype)self->dtype, wf_sizes(self), WF_FORMAT_CONTIGUOUS);
   wf__node *node = out ? wf__node_for(cls, &self, 1, 0, &diagonal, sizeof diagonal) : NULL;
   if (out && !wf__self.pending) copy_triangle(out, self, diagonal, lower);

@@ -14,7 +14,7 @@
 typedef struct repeat {
   wf__sizes sizes; /* of self, filled up with 1 in front */
   wf__sizes repeats;
-  int own;         /* rank of self */
+  int own; /* rank of self */
 } repeat;
 
 /* Dim by dim: the copies of it are added up. */
@@ -24,8 +24,9 @@ static wf_status repeat_apply(wf__node *node, wf_tensor *const *grad, wf_tensor 
   for (int i = 0; i < r->repeats.n && g; i++) {
     int64_t split[2] = {r->repeats.at[i], r->sizes.at[i]}, dim = i;
     if (split[0] == 1) continue;
-    g = split[0] == 0 || split[1] == 0 ? wf__fresh_zeros(g, wf__sizes_dims(&r->sizes))
-                                       : wf_sum_dims(wf_unflatten(g, dim, wf_dims_of(split, 2)), wf_dims_of(&dim, 1), false, WF_DTYPE_NONE);
+    g = split[0] == 0 || split[1] == 0
+            ? wf__fresh_zeros(g, wf__sizes_dims(&r->sizes))
+            : wf_sum_dims(wf_unflatten(g, dim, wf_dims_of(split, 2)), wf_dims_of(&dim, 1), false, WF_DTYPE_NONE);
     if (split[0] == 0 || split[1] == 0) break;
   }
   int lead = r->repeats.n - r->own;
@@ -43,10 +44,12 @@ static void add_dim(wf__layout *to, wf__layout *from, int64_t size, int64_t to_s
 }
 
 /* Where a repeated dim finds no room as a dim of its own, its repeats are copied one by one. */
-static wf_status copy_repeats(wf_tensor *out, const wf_tensor *self, const repeat *r, wf__layout to, wf__layout from, int first) {
+static wf_status copy_repeats(wf_tensor *out, const wf_tensor *self, const repeat *r, wf__layout to, wf__layout from,
+                              int first) {
   int lead = r->repeats.n - r->own;
   for (int i = first; i < r->repeats.n; i++) {
-    int64_t size = r->sizes.at[i], times = r->repeats.at[i], stride = out->layout.stride[i], own = i < lead ? 0 : self->layout.stride[i - lead];
+    int64_t size = r->sizes.at[i], times = r->repeats.at[i], stride = out->layout.stride[i],
+            own = i < lead ? 0 : self->layout.stride[i - lead];
     bool both = times > 1 && size > 1;
     int rest = r->repeats.n - 1 - i; /* each needs at most one dim without repeats */
     if (both && to.ndim + 2 + rest > WF_MAX_DIMS) {
@@ -64,7 +67,8 @@ static wf_status copy_repeats(wf_tensor *out, const wf_tensor *self, const repea
   }
   WF__TRY(wf__layout_recount(&to));
   from.numel = to.numel;
-  wf_tensor *target = wf__tensor_alias(out, (wf_dtype)out->dtype, &to), *source = wf__tensor_alias(self, (wf_dtype)self->dtype, &from);
+  wf_tensor *target = wf__tensor_alias(out, (wf_dtype)out->dtype, &to),
+            *source = wf__tensor_alias(self, (wf_dtype)self->dtype, &from);
   if (target && source) wf__copy(target, source, false, false);
   wf__tensor_release(target);
   wf__tensor_release(source);
@@ -74,14 +78,17 @@ static wf_status copy_repeats(wf_tensor *out, const wf_tensor *self, const repea
 static wf_status repeat_sizes(const wf_tensor *self, wf_dims repeats, repeat *r, int64_t *size) {
   int lead = repeats.n - self->layout.ndim;
   char text[WF__DIMS_TEXT];
-  WF__CHECK(lead >= 0, WF_RUNTIME, "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor");
-  WF__CHECK(repeats.n <= WF_MAX_DIMS, WF_RUNTIME, "tensors have at most %d dimensions, but got %d", WF_MAX_DIMS, repeats.n);
+  WF__CHECK(lead >= 0, WF_RUNTIME,
+            "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor");
+  WF__CHECK(repeats.n <= WF_MAX_DIMS, WF_RUNTIME, "tensors have at most %d dimensions, but got %d", WF_MAX_DIMS,
+            repeats.n);
   *r = (repeat){.own = self->layout.ndim};
   r->sizes.n = r->repeats.n = repeats.n;
   for (int i = 0; i < repeats.n; i++) {
     r->sizes.at[i] = i < lead ? 1 : self->layout.size[i - lead];
     r->repeats.at[i] = repeats.at[i];
-    WF__CHECK(!__builtin_mul_overflow(r->sizes.at[i], repeats.at[i], &size[i]), WF_RUNTIME, "numel: integer multiplication overflow");
+    WF__CHECK(!__builtin_mul_overflow(r->sizes.at[i], repeats.at[i], &size[i]), WF_RUNTIME,
+              "numel: integer multiplication overflow");
   }
   for (int i = 0; i < repeats.n; i++)
     WF__CHECK(size[i] >= 0, WF_RUNTIME, "Trying to create tensor with negative dimension %lld: %s", (long long)size[i],
@@ -132,7 +139,8 @@ static wf_tensor *interleaving_index(const int64_t *repeats, int64_t n, bool one
   for (int64_t i = 0; i < n; i++)
     if (__builtin_add_overflow(total, repeats[one_for_all ? 0 : i], &total)) total = INT64_MAX;
   int64_t *index = total < INT64_MAX / 8 ? wf__malloc((size_t)total * sizeof *index) : NULL;
-  if (!index) return total < INT64_MAX / 8 ? NULL : (wf__fail(WF_RUNTIME, "numel: integer multiplication overflow"), NULL);
+  if (!index)
+    return total < INT64_MAX / 8 ? NULL : (wf__fail(WF_RUNTIME, "numel: integer multiplication overflow"), NULL);
   for (int64_t i = 0, at = 0; i < n; i++)
     for (int64_t k = repeats[one_for_all ? 0 : i]; k > 0; k--) index[at++] = i;
   wf_tensor *t = wf_from_data(index, wf_dims_of(&total, 1), WF_I64);
@@ -145,9 +153,10 @@ static wf_status check_repeats(const wf_tensor *repeats, const wf_tensor *self, 
   int64_t n = self->layout.size[dim], given = repeats->layout.numel;
   WF__CHECK(repeats->layout.ndim <= 1, WF_RUNTIME, "repeats must be 0-dim or 1-dim tensor");
   WF__CHECK(repeats->dtype == WF_I64 || repeats->dtype == WF_I32, WF_RUNTIME, "repeats has to be Long or Int tensor");
-  WF__CHECK(!repeats->layout.ndim || given == 1 || given == n, WF_RUNTIME,
-            "repeats must have the same size as input along dim, but got repeats.size(0) = %lld and input.size(%lld) = %lld", (long long)given,
-            (long long)dim, (long long)n);
+  WF__CHECK(
+      !repeats->layout.ndim || given == 1 || given == n, WF_RUNTIME,
+      "repeats must have the same size as input along dim, but got repeats.size(0) = %lld and input.size(%lld) = %lld",
+      (long long)given, (long long)dim, (long long)n);
   return WF_OK;
 }
 

@@ -9,7 +9,12 @@
 static wf_tensor *cumulate(const wf_tensor *self, int op, int64_t dim, wf_dtype dtype) {
   wf_tensor *out = wf__new(self, dtype, wf_sizes(self), WF_FORMAT_CONTIGUOUS);
   if (!out || !self->layout.numel) return out;
-  wf_plan plan = {.family = WF_FAMILY_SCAN, .op = (uint16_t)op, .operands = 2, .outputs = 1, .ndim = (uint8_t)(self->layout.ndim ? self->layout.ndim : 1), .size = {1}};
+  wf_plan plan = {.family = WF_FAMILY_SCAN,
+                  .op = (uint16_t)op,
+                  .operands = 2,
+                  .outputs = 1,
+                  .ndim = (uint8_t)(self->layout.ndim ? self->layout.ndim : 1),
+                  .size = {1}};
   for (int d = 0; d < self->layout.ndim; d++) plan.size[d] = self->layout.size[d];
   wf__operand_of(out, &plan.operand[0]);
   wf__operand_of(self, &plan.operand[1]);
@@ -45,7 +50,9 @@ wf_tensor *wf_cumsum(const wf_tensor *self, int64_t dim, wf_dtype dtype) {
   WF__OP("cumsum", NULL);
   WF__TRY_OR(check_scan(self, &dim, &dtype), NULL);
   wf_tensor *out = cumulate(self, WF__SCAN_CUMSUM, dim, dtype);
-  wf__node *node = out && !wf__self.pending && wf_dtype_is_float(dtype) ? wf__node_for(&cumsum_class, &self, 1, 0, &dim, sizeof dim) : NULL;
+  wf__node *node = out && !wf__self.pending && wf_dtype_is_float(dtype)
+                       ? wf__node_for(&cumsum_class, &self, 1, 0, &dim, sizeof dim)
+                       : NULL;
   return wf__finish(out, node);
 }
 
@@ -57,10 +64,12 @@ static wf_status cumprod_apply(wf__node *node, wf_tensor *const *grad, wf_tensor
   int64_t dim = *(int64_t *)node->payload;
   const wf__operand_arg zero = wf__number_arg(wf_int(0)), one = wf__number_arg(wf_int(1));
   wf_tensor *x = wf__saved_get(node, 0), *result = wf__saved_get(node, 1);
-  wf_tensor *is_zero = x ? wf_eq_scalar(x, wf_int(0)) : NULL, *zeros = is_zero ? wf_cumsum(is_zero, dim, WF_DTYPE_NONE) : NULL;
+  wf_tensor *is_zero = x ? wf_eq_scalar(x, wf_int(0)) : NULL,
+            *zeros = is_zero ? wf_cumsum(is_zero, dim, WF_DTYPE_NONE) : NULL;
   if (!zeros) return wf__self.pending;
   wf_tensor *before = wf_eq_scalar(zeros, wf_int(0)), *first = wf_logical_and(is_zero, wf_eq_scalar(zeros, wf_int(1)));
-  wf_tensor *divisor = wf__op_where(is_zero, one, wf__tensor_arg(x)), *without = wf__op_where(first, one, wf__tensor_arg(x));
+  wf_tensor *divisor = wf__op_where(is_zero, one, wf__tensor_arg(x)),
+            *without = wf__op_where(first, one, wf__tensor_arg(x));
   wf_tensor *slopes = wf_div(sums_behind(wf_mul(result, grad[0]), dim), divisor);
   wf_tensor *at_first = sums_behind(wf_mul(wf_cumprod(without, dim, WF_DTYPE_NONE), grad[0]), dim);
   wf_tensor *rest = wf__op_where(first, wf__tensor_arg(at_first), zero);
@@ -73,7 +82,9 @@ wf_tensor *wf_cumprod(const wf_tensor *self, int64_t dim, wf_dtype dtype) {
   WF__OP("cumprod", NULL);
   WF__TRY_OR(check_scan(self, &dim, &dtype), NULL);
   wf_tensor *out = cumulate(self, WF__SCAN_CUMPROD, dim, dtype);
-  wf__node *node = out && !wf__self.pending && wf_dtype_is_float(dtype) ? wf__node_for(&cumprod_class, &self, 1, 2, &dim, sizeof dim) : NULL;
+  wf__node *node = out && !wf__self.pending && wf_dtype_is_float(dtype)
+                       ? wf__node_for(&cumprod_class, &self, 1, 2, &dim, sizeof dim)
+                       : NULL;
   if (node) {
     wf__save(node, 0, self);
     wf__set_history(out, node, 0);

@@ -27,13 +27,19 @@ static const wf__node_class topk_class = {"TopkBackward0", sort_apply, NULL};
 static const wf_sorted none = {NULL, NULL};
 
 /* Gives the first `layout`'s size along dim in order, both results laid out so. */
-static wf_sorted order(const wf_tensor *self, int op, int64_t dim, bool descending, const wf__layout *layout, const wf__node_class *cls) {
+static wf_sorted order(const wf_tensor *self, int op, int64_t dim, bool descending, const wf__layout *layout,
+                       const wf__node_class *cls) {
   wf_tensor *values = wf__tensor_empty(wf__device_of(self), (wf_dtype)self->dtype, layout);
   wf_tensor *indices = values ? wf__tensor_empty(wf__device_of(self), WF_I64, layout) : NULL;
   ordered o = {wf__sizes_of(self), dim};
   wf__node *node = indices ? wf__node_for(cls, &self, 1, 1, &o, sizeof o) : NULL;
   if (indices && !wf__self.pending && layout->numel) {
-    wf_plan plan = {.family = WF_FAMILY_SCAN, .op = (uint16_t)op, .operands = 3, .outputs = 2, .ndim = (uint8_t)(layout->ndim ? layout->ndim : 1), .size = {1}};
+    wf_plan plan = {.family = WF_FAMILY_SCAN,
+                    .op = (uint16_t)op,
+                    .operands = 3,
+                    .outputs = 2,
+                    .ndim = (uint8_t)(layout->ndim ? layout->ndim : 1),
+                    .size = {1}};
     for (int d = 0; d < layout->ndim; d++) plan.size[d] = layout->size[d];
     wf__operand_of(values, &plan.operand[0]);
     wf__operand_of(indices, &plan.operand[1]);
@@ -53,8 +59,7 @@ wf_sorted wf_sort(const wf_tensor *self, int64_t dim, bool descending, bool stab
   wf__layout layout;
   WF__TRY_OR(wf__given(self, "self"), none);
   WF__TRY_OR(wf__wrap_dim(&dim, self->layout.ndim, true), none);
-  if (wf__is_dense(&self->layout)) wf__layout_preserve(&self->layout, &layout);
-  else WF__TRY_OR(wf__layout_contiguous(&layout, wf_sizes(self), 8), none);
+  wf__layout_preserve(&self->layout, &layout);
   return order(self, WF__SCAN_SORT, dim, descending, &layout, stable ? &stable_sort_class : &sort_class);
 }
 
@@ -72,7 +77,8 @@ wf_sorted wf_topk(const wf_tensor *self, int64_t k, int64_t dim, bool largest, b
   (void)sorted; /* any order is allowed without it: sorted as well */
   WF__TRY_OR(wf__given(self, "self"), none);
   WF__TRY_OR(wf__wrap_dim(&dim, self->layout.ndim, true), none);
-  if (k < 0 || k > (self->layout.ndim ? self->layout.size[dim] : 1)) return wf__fail(WF_RUNTIME, "selected index k out of range"), none;
+  if (k < 0 || k > (self->layout.ndim ? self->layout.size[dim] : 1))
+    return wf__fail(WF_RUNTIME, "selected index k out of range"), none;
   memcpy(size, self->layout.size, sizeof size);
   if (self->layout.ndim) size[dim] = k;
   WF__TRY_OR(wf__layout_contiguous(&layout, wf_dims_of(size, self->layout.ndim), 8), none);

@@ -15,14 +15,16 @@ static buffer table_of(wf_dtype dtype) {
   return b;
 }
 
-static wf_plan index_plan(int op, const buffer *table, const buffer *list, const buffer *first, const buffer *second, int64_t n) {
+static wf_plan index_plan(int op, const buffer *table, const buffer *list, const buffer *first, const buffer *second,
+                          int64_t n) {
   wf_plan p = {.family = WF_FAMILY_INDEX, .op = (uint16_t)op, .operands = 4, .outputs = 1, .ndim = 2, .size = {n, B}};
   bool put = op == WF__INDEX_PUT;
   int64_t size = (int64_t)wf_dtype_size(table->dtype);
   p.operand[put ? 0 : 1] = (wf_operand){table->bytes, table->dtype, {0, table->stride[1] * size}};
   p.operand[put ? 1 : 0] = (wf_operand){list->bytes, list->dtype, {list->stride[0] * size, list->stride[1] * size}};
   p.operand[2] = (wf_operand){first->bytes, first->dtype, {first->stride[0] * (int64_t)wf_dtype_size(first->dtype)}};
-  p.operand[3] = (wf_operand){second->bytes, second->dtype, {second->stride[0] * (int64_t)wf_dtype_size(second->dtype)}};
+  p.operand[3] =
+      (wf_operand){second->bytes, second->dtype, {second->stride[0] * (int64_t)wf_dtype_size(second->dtype)}};
   const int64_t shapes[2][3] = {{A, table->stride[0] * size, 0}, {C, table->stride[2] * size, 2}};
   memcpy(p.shape[2], shapes[0], sizeof shapes[0]);
   memcpy(p.shape[3], shapes[1], sizeof shapes[1]);
@@ -75,7 +77,8 @@ static void an_index_out_of_range_is_refused_before_anything_is_written(void **s
               {WF__REFUSE_COPY, WF_INDEX, "index_copy_(): index 5 is out of bounds for dimension 2 with size 5"},
               {WF__REFUSE_TAKE, WF_INDEX, "out of range: tried to access index 5 on a tensor of 5 elements."}};
   buffer table = table_of(WF_F32), list = buffer_new(WF_F32, 2, (int64_t[]){2, B}, NULL, 0);
-  buffer first = buffer_new(WF_I64, 1, (int64_t[]){2}, NULL, 0), second = buffer_new(WF_I64, 1, (int64_t[]){2}, NULL, 0);
+  buffer first = buffer_new(WF_I64, 1, (int64_t[]){2}, NULL, 0),
+         second = buffer_new(WF_I64, 1, (int64_t[]){2}, NULL, 0);
   for (int64_t i = 0; i < 2; i++) buffer_set(&first, i, 0), buffer_set(&second, i, i ? C : 0);
   for (int64_t i = 0; i < 2 * B; i++) buffer_set(&list, i, 77);
   for (int i = 0; i < 5; i++) {
@@ -95,7 +98,8 @@ static void an_index_out_of_range_is_refused_before_anything_is_written(void **s
 }
 
 static wf_plan masked_plan(int op, const buffer *table, const buffer *flat, const buffer *mask, int64_t count) {
-  wf_plan p = {.family = WF_FAMILY_INDEX, .op = (uint16_t)op, .operands = 3, .outputs = 1, .ndim = 3, .size = {A, B, C}};
+  wf_plan p = {
+      .family = WF_FAMILY_INDEX, .op = (uint16_t)op, .operands = 3, .outputs = 1, .ndim = 3, .size = {A, B, C}};
   set_operand(&p, op == WF__INDEX_MASKED_GET ? 1 : 0, table);
   set_operand(&p, op == WF__INDEX_MASKED_GET ? 0 : 1, flat);
   set_operand(&p, 2, mask);
@@ -105,12 +109,14 @@ static wf_plan masked_plan(int op, const buffer *table, const buffer *flat, cons
 
 static void masks_and_nonzero_go_through_elements_in_order(void **state) {
   for (int trial = 0; trial < 60; trial++) {
-    buffer table = table_of(trial % 2 ? WF_I32 : WF_F64), mask = table_of(WF_BOOL), room = buffer_new(table.dtype, 1, (int64_t[]){A * B * C}, NULL, 0);
+    buffer table = table_of(trial % 2 ? WF_I32 : WF_F64), mask = table_of(WF_BOOL),
+           room = buffer_new(table.dtype, 1, (int64_t[]){A * B * C}, NULL, 0);
     buffer places = buffer_new(WF_I64, 2, (int64_t[]){A * B * C, 3}, NULL, 0);
     for (int64_t i = 0; i < A * B * C; i++) buffer_set(&mask, i, next(3) == 0);
     wf_plan get = masked_plan(WF__INDEX_MASKED_GET, &table, &room, &mask, 0);
     assert_ok(wf__exec(&get));
-    wf_plan nonzero = {.family = WF_FAMILY_INDEX, .op = WF__INDEX_NONZERO, .operands = 2, .outputs = 1, .ndim = 3, .size = {A, B, C}};
+    wf_plan nonzero = {
+        .family = WF_FAMILY_INDEX, .op = WF__INDEX_NONZERO, .operands = 2, .outputs = 1, .ndim = 3, .size = {A, B, C}};
     set_operand(&nonzero, 0, &places);
     set_operand(&nonzero, 1, &mask);
     assert_ok(wf__exec(&nonzero));
@@ -118,7 +124,9 @@ static void masks_and_nonzero_go_through_elements_in_order(void **state) {
     for (int64_t i = 0; i < A * B * C; i++) {
       if (!buffer_get(&mask, i)) continue;
       assert_float_equal(buffer_get(&room, count), buffer_get(&table, i), 0);
-      assert_float_equal((buffer_get(&places, 3 * count) * B + buffer_get(&places, 3 * count + 1)) * C + buffer_get(&places, 3 * count + 2), (double)i, 0);
+      assert_float_equal((buffer_get(&places, 3 * count) * B + buffer_get(&places, 3 * count + 1)) * C +
+                             buffer_get(&places, 3 * count + 2),
+                         (double)i, 0);
       buffer_set(&room, count, (double)(100 + count));
       count++;
     }

@@ -24,7 +24,9 @@ static wf_plan plan_of(int op, const buffer *a, const buffer *b, const buffer *c
   return p;
 }
 
-static int64_t at(int64_t dim, const buffer *b, int64_t i, int64_t j) { return dim ? j * b->size[1] + i : i * b->size[1] + j; }
+static int64_t at(int64_t dim, const buffer *b, int64_t i, int64_t j) {
+  return dim ? j * b->size[1] + i : i * b->size[1] + j;
+}
 
 static void sums_and_products_go_along_the_dim(void **state) {
   for (int trial = 0; trial < 90; trial++) {
@@ -32,7 +34,8 @@ static void sums_and_products_go_along_the_dim(void **state) {
     int64_t dim = next(2), n = trial % 7 ? 1 + next(9) : 1100; /* longer than a block */
     bool product = next(2) && n < 10;
     buffer in = dim ? matrix(from, 3, n) : matrix(from, n, 3), out = dim ? matrix(to, 3, n) : matrix(to, n, 3);
-    for (int64_t i = 0; i < 3 * n; i++) buffer_set(&in, i, product ? 1 + (next(4) == 0) : n > 9 ? next(40) == 0 : next(4));
+    for (int64_t i = 0; i < 3 * n; i++)
+      buffer_set(&in, i, product ? 1 + (next(4) == 0) : n > 9 ? next(40) == 0 : next(4));
     wf_plan p = plan_of(product ? WF__SCAN_CUMPROD : WF__SCAN_CUMSUM, &out, &in, NULL, dim);
     assert_ok(wf__exec(&p));
     for (int64_t j = 0; j < 3; j++) {
@@ -53,7 +56,8 @@ static void sums_and_products_go_along_the_dim(void **state) {
 /* 1 + 2^-30 · 1000: an f32 sum would stay at 1. */
 static void f32_sums_are_kept_in_double(void **state) {
   int64_t n = 1 << 14;
-  buffer in = buffer_new(WF_F32, 2, (int64_t[]){1, n}, NULL, 0), out = buffer_new(WF_F32, 2, (int64_t[]){1, n}, NULL, 0);
+  buffer in = buffer_new(WF_F32, 2, (int64_t[]){1, n}, NULL, 0),
+         out = buffer_new(WF_F32, 2, (int64_t[]){1, n}, NULL, 0);
   for (int64_t i = 0; i < n; i++) buffer_set(&in, i, i ? ldexp(1, -30) : 1);
   wf_plan p = plan_of(WF__SCAN_CUMSUM, &out, &in, NULL, 1);
   assert_ok(wf__exec(&p));
@@ -73,10 +77,14 @@ static void sorting_is_stable_and_puts_nan_last(void **state) {
     wf_dtype dtype = dtypes[trial % 9];
     int64_t dim = next(2), n = trial % 5 ? 1 + next(12) : 200, k = 1 + next((int)n);
     bool descending = next(2), is_float = wf_dtype_is_float(dtype);
-    buffer in = dim ? matrix(dtype, 3, n) : matrix(dtype, n, 3), values = dim ? matrix(dtype, 3, k) : matrix(dtype, k, 3);
+    buffer in = dim ? matrix(dtype, 3, n) : matrix(dtype, n, 3),
+           values = dim ? matrix(dtype, 3, k) : matrix(dtype, k, 3);
     buffer indices = dim ? matrix(WF_I64, 3, k) : matrix(WF_I64, k, 3);
     for (int64_t i = 0; i < 3 * n; i++)
-      buffer_set(&in, i, is_float && next(8) == 0 ? (next(2) ? NAN : -0.0) : dtype == WF_U8 ? next(200) : next(60) - 30);
+      buffer_set(&in, i,
+                 is_float && next(8) == 0 ? (next(2) ? NAN : -0.0)
+                 : dtype == WF_U8         ? next(200)
+                                          : next(60) - 30);
     wf_plan p = plan_of(k == n ? WF__SCAN_SORT : WF__SCAN_TOPK, &values, &indices, &in, dim);
     p.param.index.flag = descending;
     assert_ok(run_with_workspace(&p));
@@ -85,7 +93,8 @@ static void sorting_is_stable_and_puts_nan_last(void **state) {
       for (int64_t i = 0; i < n; i++) { /* insertion keeps equal elements in order */
         int64_t place = i;
         double v = buffer_get(&in, at(dim, &in, i, j));
-        for (; place > 0 && is_before(v, buffer_get(&in, at(dim, &in, order[place - 1], j)), descending); place--) order[place] = order[place - 1];
+        for (; place > 0 && is_before(v, buffer_get(&in, at(dim, &in, order[place - 1], j)), descending); place--)
+          order[place] = order[place - 1];
         order[place] = i;
       }
       for (int64_t i = 0; i < k; i++) {

@@ -34,10 +34,10 @@ static inline int64_t table_offset(const wf__index_block *b, int64_t i) {
 /* m elements of one place. */
 typedef void (*run_fn)(char *to, const char *from, int64_t m, int64_t to_step, int64_t from_step);
 
-#define ADD(NAME, T, ACC, LOAD, STORE)                                                                    \
-  static void add_##NAME(char *to, const char *from, int64_t m, int64_t to_step, int64_t from_step) {     \
-    for (int64_t i = 0; i < m; i++, to += to_step, from += from_step)                                     \
-      WF__AT(T, to, 0) = STORE((ACC)LOAD(WF__AT(T, to, 0)) + (ACC)LOAD(WF__AT(T, from, 0)));              \
+#define ADD(NAME, T, ACC, LOAD, STORE)                                                                \
+  static void add_##NAME(char *to, const char *from, int64_t m, int64_t to_step, int64_t from_step) { \
+    for (int64_t i = 0; i < m; i++, to += to_step, from += from_step)                                 \
+      WF__AT(T, to, 0) = STORE((ACC)LOAD(WF__AT(T, to, 0)) + (ACC)LOAD(WF__AT(T, from, 0)));          \
   }
 WF__REF_FLOATS(ADD)
 WF__REF_INTS(ADD)
@@ -47,13 +47,13 @@ static void add_bool(char *to, const char *from, int64_t m, int64_t to_step, int
   for (int64_t i = 0; i < m; i++, to += to_step, from += from_step) *to = *to || *from;
 }
 
-#define MOVE(BYTES)                                                                                       \
-  static void move_##BYTES(char *to, const char *from, int64_t m, int64_t to_step, int64_t from_step) {   \
-    if (to_step == BYTES && from_step == BYTES && m > 1) {                                                \
-      memcpy(to, from, (size_t)m * BYTES);                                                                \
-      return;                                                                                             \
-    }                                                                                                     \
-    for (int64_t i = 0; i < m; i++, to += to_step, from += from_step) memcpy(to, from, BYTES);            \
+#define MOVE(BYTES)                                                                                     \
+  static void move_##BYTES(char *to, const char *from, int64_t m, int64_t to_step, int64_t from_step) { \
+    if (to_step == BYTES && from_step == BYTES && m > 1) {                                              \
+      memcpy(to, from, (size_t)m *BYTES);                                                               \
+      return;                                                                                           \
+    }                                                                                                   \
+    for (int64_t i = 0; i < m; i++, to += to_step, from += from_step) memcpy(to, from, BYTES);          \
   }
 MOVE(1)
 MOVE(2)
@@ -81,8 +81,8 @@ void wf__ref_index_block(const wf__index_block *b) {
   run_fn run = run_of(b);
   for (int64_t i = 0; i < b->n; i++) {
     int64_t offset = table_offset(b, i);
-    run(b->to + i * b->to_stride + (b->into_table ? offset : 0), b->from + i * b->from_stride + (b->into_table ? 0 : offset), b->m,
-        b->to_step, b->from_step);
+    run(b->to + i * b->to_stride + (b->into_table ? offset : 0),
+        b->from + i * b->from_stride + (b->into_table ? 0 : offset), b->m, b->to_step, b->from_step);
   }
 }
 

@@ -22,16 +22,16 @@ static uint8_t bool_store(int64_t i) { return i != 0; }
   X(I64, int64_t, uint64_t, i, (uint64_t), (int64_t)) X(BOOL, uint8_t, uint64_t, i, (uint64_t), bool_store)
 /* clang-format on */
 
-#define CUMULATE(NAME, T, KEPT, MEMBER, LOAD, STORE)                                                  \
-  static void cumulate_##NAME(bool product, void *data, int64_t n, wf__carry *carry) {                \
-    KEPT kept = (KEPT)carry->MEMBER;                                                                  \
-    T *x = data;                                                                                      \
-    for (int64_t i = 0; i < n; i++) {                                                                 \
-      KEPT v = (KEPT)LOAD(x[i]);                                                                      \
-      kept = product ? kept * v : kept + v;                                                           \
-      x[i] = STORE(kept);                                                                             \
-    }                                                                                                 \
-    carry->MEMBER = kept;                                                                             \
+#define CUMULATE(NAME, T, KEPT, MEMBER, LOAD, STORE)                                   \
+  static void cumulate_##NAME(bool product, void *data, int64_t n, wf__carry *carry) { \
+    KEPT kept = (KEPT)carry->MEMBER;                                                   \
+    T *x = data;                                                                       \
+    for (int64_t i = 0; i < n; i++) {                                                  \
+      KEPT v = (KEPT)LOAD(x[i]);                                                       \
+      kept = product ? kept * v : kept + v;                                            \
+      x[i] = STORE(kept);                                                              \
+    }                                                                                  \
+    carry->MEMBER = kept;                                                              \
   }
 CUMULATED(CUMULATE)
 #undef CUMULATE
@@ -47,7 +47,8 @@ void wf__ref_cumulate(wf_dtype dtype, bool product, void *data, int64_t n, wf__c
 
 /* Bits of a float as an integer that orders alike: NaN is the greatest whatever its sign, the zeros are equal. */
 static inline uint64_t float_key(uint64_t bits, int width, uint64_t infinity) {
-  uint64_t sign = 1ull << (width - 1), ones = width == 64 ? UINT64_MAX : (1ull << width) - 1, size = bits & ~sign & ones;
+  uint64_t sign = 1ull << (width - 1), ones = width == 64 ? UINT64_MAX : (1ull << width) - 1,
+           size = bits & ~sign & ones;
   if (size > infinity) return ones;
   if (size == 0) return sign;
   return bits & sign ? ~bits & ones : bits | sign;
@@ -68,18 +69,19 @@ static inline uint64_t key_I64(uint64_t v) { return v ^ 0x8000000000000000ull; }
   X(I8, uint8_t) X(I16, uint16_t) X(I32, uint32_t) X(I64, uint64_t)
 /* clang-format on */
 
-#define KEYS(NAME, T)                                                                                         \
+#define KEYS(NAME, T)                                                                                          \
   static void keys_##NAME(const char *from, int64_t stride, int64_t n, uint64_t flip, wf__sort_entry *entry) { \
-    for (int64_t i = 0; i < n; i++) {                                                                         \
-      T v;                                                                                                    \
-      memcpy(&v, from + i * stride, sizeof v);                                                                \
-      entry[i] = (wf__sort_entry){key_##NAME(v) ^ flip, i};                                                   \
-    }                                                                                                         \
+    for (int64_t i = 0; i < n; i++) {                                                                          \
+      T v;                                                                                                     \
+      memcpy(&v, from + i * stride, sizeof v);                                                                 \
+      entry[i] = (wf__sort_entry){key_##NAME(v) ^ flip, i};                                                    \
+    }                                                                                                          \
   }
 SORTED(KEYS)
 #undef KEYS
 
-void wf__ref_sort_keys(wf_dtype dtype, const char *from, int64_t stride, int64_t n, bool descending, wf__sort_entry *entry) {
+void wf__ref_sort_keys(wf_dtype dtype, const char *from, int64_t stride, int64_t n, bool descending,
+                       wf__sort_entry *entry) {
 #define ENTRY(NAME, ...) [WF_##NAME] = keys_##NAME,
   static void (*const of[WF_DTYPE_COUNT])(const char *, int64_t, int64_t, uint64_t, wf__sort_entry *) = {SORTED(ENTRY)};
 #undef ENTRY
