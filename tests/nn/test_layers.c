@@ -182,7 +182,9 @@ static void state_goes_to_a_file_and_back_in_pytorchs_names(void **state) {
   wf_module_train(a, false);
   wf_module_train(b, false);
   assert_near(loss_of(b, wf_cpu(), false), loss_of(a, wf_sim(0), false), 1e-5);
-  assert_true(wf_item_double(wf_select(wf_module_tensor(wf_module_child(b, "9"), "bias"), 0, 0)) == 0.75);
+  wf_tensor *first = wf_select(wf_module_tensor(wf_module_child(b, "9"), "bias"), 0, 0);
+  assert_true(wf_item_double(first) == 0.75);
+  wf_free(first);
   wf_module_free(a);
   wf_module_free(b);
 }
