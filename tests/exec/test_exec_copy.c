@@ -84,6 +84,32 @@ static void a_large_copy_is_the_same_on_any_number_of_threads(void **state) {
   }
 }
 
+/* Beyond 4 MiB stores go past the cache: aligned rows by whole tiles with edges, rows off the lines without. */
+static void copies_beyond_the_cache_arrive_as_well(void **state) {
+  (void)state;
+  enum { ROWS = 1100, COLS = 1040 };
+  static float src[ROWS * COLS] __attribute__((aligned(64))), dst[ROWS * (COLS + 16)] __attribute__((aligned(64)));
+  for (int i = 0; i < ROWS * COLS; i++) src[i] = (float)i;
+  for (int shift = 0; shift < 2; shift++) {
+    memset(dst, 0, sizeof dst);
+    wf_plan plan = {.family = WF_FAMILY_COPY, .operands = 2, .outputs = 1, .ndim = 2, .size = {ROWS, COLS}};
+    plan.operand[0] = (wf_operand){dst + shift, WF_F32, {(COLS + 16 - shift) * 4, 4}};
+    plan.operand[1] = (wf_operand){src, WF_F32, {4, ROWS * 4}};
+    assert_ok(wf__exec(&plan));
+    for (int r = 0; r < ROWS; r++)
+      for (int c = 0; c < COLS; c++) assert_true(dst[shift + r * (COLS + 16 - shift) + c] == (float)(c * ROWS + r));
+    plan = (wf_plan){.family = WF_FAMILY_COPY, .operands = 2, .outputs = 1, .ndim = 1, .size = {ROWS * COLS}};
+    plan.operand[0] = (wf_operand){dst + shift, WF_F32, {4}};
+    plan.operand[1] = (wf_operand){src, WF_F32, {4}};
+    assert_ok(wf__exec(&plan));
+    assert_memory_equal(dst + shift, src, sizeof src);
+    plan.operands = 1;
+    plan.scalar[0] = wf_float(1.5);
+    assert_ok(wf__exec(&plan));
+    for (int i = 0; i < ROWS * COLS; i++) assert_true(dst[shift + i] == 1.5f);
+  }
+}
+
 static void a_plan_without_a_source_fills(void **state) {
   (void)state;
   int16_t data[6] = {1, 2, 3, 4, 5, 6};
@@ -108,6 +134,7 @@ static void nothing_is_touched_when_a_size_is_zero(void **state) {
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(random_copies_equal_a_loop_over_indices),
     cmocka_unit_test(a_large_copy_is_the_same_on_any_number_of_threads),
+    cmocka_unit_test(copies_beyond_the_cache_arrive_as_well),
     cmocka_unit_test(a_plan_without_a_source_fills),
     cmocka_unit_test(nothing_is_touched_when_a_size_is_zero),
 };

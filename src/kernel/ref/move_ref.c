@@ -56,6 +56,6 @@ void wf__move_ref(wf__kernels *table) {
   WF_SIZE(3, 8)
   WF_SIZE(4, 16)
 #undef WF_SIZE
-      table->stream = stream_bytes;
+  table->stream = stream_bytes;
   table->fill = fill_bytes;
 }
