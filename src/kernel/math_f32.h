@@ -68,8 +68,10 @@ static inline float wf__log_tail(float f) {
 
 /* ln(m 2^n) + rest, for a positive finite argument split into 2^n and m near 1; rest is small beside m. */
 static inline float wf__log_of(float x, int32_t shift, float rest) {
-  int32_t bits = (int32_t)wf__f32_bits(x), n = (bits - 0x3f3504f3) >> 23;
-  float f = wf__bits_f32((uint32_t)(bits - n * 0x800000)) - 1.0f, e = (float)(n - shift);
+  /* Unsigned, so that the bits of negative arguments, whose result the caller drops, wrap instead of overflowing. */
+  uint32_t bits = wf__f32_bits(x);
+  int32_t n = (int32_t)(bits - 0x3f3504f3u) >> 23;
+  float f = wf__bits_f32(bits - (uint32_t)n * 0x800000u) - 1.0f, e = (float)(n - shift);
   float square = f * f, tail = WF__FMAF(square * f, wf__log_tail(f), WF__FMAF(e, WF__LN2_LOW, rest));
   return WF__FMAF(e, WF__LN2_HIGH, f + WF__FMAF(-0.5f, square, tail));
 }
