@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "exec/families.h"
+#include "exec/threads.h"
 
 static const wf__family_row families[] = {
     [WF_FAMILY_COPY] = {.name = "copy", .run = wf__exec_copy},
@@ -49,6 +50,7 @@ static wf_dtype deciding_dtype(const wf_plan *plan) {
 
 wf_status wf__exec(const wf_plan *plan) {
   const wf__family_row *family = wf__family_of(plan);
+  wf__team_used();
   if (family->run) return family->run(plan);
   char kernel[40];
   snprintf(kernel, sizeof kernel, "%s_cpu", plan->tag.op ? plan->tag.op : family->name);

@@ -59,6 +59,16 @@ void wf__parallel_aligned(int64_t n, int64_t grain, int64_t align, wf__range_fn 
   }
 }
 
+static __thread bool has_team;
+
+void wf__team_used(void) { has_team = true; }
+
+void wf__team_release(void) {
+  if (WF__LIKELY(!has_team)) return;
+  has_team = false;
+  omp_pause_resource_all(omp_pause_soft);
+}
+
 void wf__parallel(int64_t n, int64_t grain, wf__range_fn fn, void *context) {
   wf__parallel_aligned(n, grain, 1, fn, context);
 }

@@ -8,7 +8,7 @@
 
 #include "train.h"
 
-enum { KEY_DATA = 256, KEY_MODEL, KEY_DEVICE, KEY_PIPELINE, KEY_EPOCHS, KEY_BATCH, KEY_WORKERS, KEY_THREADS, KEY_SEED, KEY_LR, KEY_OPTIMIZER,
+enum { KEY_DATA = 256, KEY_MODEL, KEY_DEVICE, KEY_PIPELINE, KEY_EPOCHS, KEY_BATCH, KEY_WORKERS, KEY_THREADS, KEY_SEED, KEY_LR, KEY_OPTIMIZER, KEY_SCHEDULE,
        KEY_LIMIT, KEY_REPORT, KEY_TRACE, KEY_SAVE, KEY_LOAD, KEY_EVALUATE, KEY_JSON };
 
 static const struct argp_option option_table[] = {
@@ -22,6 +22,7 @@ static const struct argp_option option_table[] = {
     {"threads", KEY_THREADS, "N", 0, "threads that compute (default OMP_NUM_THREADS, else the cores)", 0},
     {"seed", KEY_SEED, "N", 0, "of weights and order (default 0)", 0},
     {"lr", KEY_LR, "X", 0, "learning rate (default 2e-3)", 0},
+    {"schedule", KEY_SCHEDULE, "linear|constant", 0, "the rate falls to zero over the run (default), or stays", 0},
     {"optimizer", KEY_OPTIMIZER, "sgd|adamw", 0, "update rule (default adamw)", 0},
     {"limit", KEY_LIMIT, "N", 0, "train on the first N images only", 0},
     {"report", KEY_REPORT, "FILE", 0, "write the report as one HTML file", 0},
@@ -68,6 +69,10 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
     case KEY_OPTIMIZER:
       if (strcmp(arg, "sgd") && strcmp(arg, "adamw")) argp_error(state, "unknown optimizer '%s': sgd or adamw", arg);
       o->adamw = !strcmp(arg, "adamw");
+      return 0;
+    case KEY_SCHEDULE:
+      if (strcmp(arg, "linear") && strcmp(arg, "constant")) argp_error(state, "unknown schedule '%s': linear or constant", arg);
+      o->linear = !strcmp(arg, "linear");
       return 0;
     case KEY_REPORT: o->report_path = arg; return 0;
     case KEY_TRACE: o->trace_path = arg; return 0;
@@ -167,7 +172,7 @@ int command_train(int argc, char **argv) {
                                    NULL, NULL, NULL};
   argp_err_exit_status = EXIT_MISUSE;
   train_options o = {.device = wf_sim(0), .pipeline = WF_PIPELINE_PREFETCH, .epochs = 1, .batch = 128, .workers = 1, .limit = -1,
-                     .lr = 2e-3, .adamw = true};
+                     .lr = 2e-3, .adamw = true, .linear = true};
   argp_parse(&argp, argc, argv, 0, NULL, &o);
   o.progress = isatty(STDERR_FILENO) && !o.json;
   if (o.threads && wf_set_num_threads((int)o.threads)) return fail_with_error("train", EXIT_MISUSE);

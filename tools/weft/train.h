@@ -12,6 +12,7 @@ typedef struct train_options {
   int64_t epochs, batch, workers, threads, seed, limit; /* threads 0: as the environment says; limit -1: all */
   double lr;
   bool adamw;
+  bool linear;                     /* the rate falls to zero over the run; else it is constant */
   bool evaluate_only, json, progress;
   const char *report_path, *trace_path, *save_path, *load_path;
 } train_options;

@@ -45,6 +45,12 @@ static wf_status backward(wf_tensor *loss) {
   return status;
 }
 
+/* The rate of the batch that is next: `batches` are in an epoch. */
+static double rate(const train_run *run, int64_t batches) {
+  const train_options *o = run->options;
+  return o->linear ? o->lr * (1 - (double)run->batches / (double)(batches * o->epochs)) : o->lr;
+}
+
 static wf_status update(const train_run *run) {
   wf_zone_begin("optimizer");
   wf_status status = wf_optimizer_step(run->optimizer);
@@ -85,7 +91,8 @@ static wf_status train_epoch(train_run *run, wf_loader *loader, int64_t epoch, w
     bool more;
     status = next_batch(loader, &batch, &more);
     if (status || !more) break;
-    status = train_batch(run, &batch, total);
+    status = wf_optimizer_set_lr(run->optimizer, rate(run, wf_loader_batches(loader)));
+    if (!status) status = train_batch(run, &batch, total);
     run->images += batch.size;
     if (++run->batches == WARM_BATCHES) run->implicit_at_start = wf_ledger_implicit_copies();
     show_progress(run, epoch, wf_loader_batches(loader));

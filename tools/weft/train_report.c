@@ -14,6 +14,7 @@ static void add_facts(train_run *run) {
   wf_report_fact(run->report, "optimizer", o->adamw ? "adamw" : "sgd");
   snprintf(text, sizeof text, "%g", o->lr);
   wf_report_fact(run->report, "lr", text);
+  wf_report_fact(run->report, "schedule", o->linear ? "linear" : "constant");
   const struct {
     const char *name;
     int64_t value;

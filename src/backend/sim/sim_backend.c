@@ -9,6 +9,7 @@
 
 #include "base/host.h"
 #include "exec/exec.h"
+#include "exec/threads.h"
 #include "trace/trace.h"
 
 static wf__sim_device *open_devices[WF__SIM_DEVICES_MAX]; /* under the lock */
@@ -293,6 +294,7 @@ static wf_status check_operands(const wf__sim_device *d, const wf_plan *plan) {
 static wf_status launch(void *dev, void *stream, const wf_plan *plan) {
   wf__sim_device *d = dev;
   WF__TRY(check_operands(d, plan));
+  wf__team_release();
   wf__sim_item *item = wf__sim_push_begin(stream);
   if (!item) return wf__self.pending;
   item->kind = WF__SIM_KERNEL;
