@@ -50,9 +50,15 @@ static int choose_ahead(const wf_loader *l) {
   return ahead < 2 ? 2 : ahead > MAX_AHEAD ? MAX_AHEAD : (int)ahead;
 }
 
+/* A free slot, in turn among as many as are needed: the one that was free for longest, so that its transfer is over and nobody waits. */
 static wf__slot *free_slot(wf_loader *l) {
-  for (int i = 0; i < WF__LOADER_SLOTS; i++)
-    if (l->slot[i].state == WF__SLOT_FREE && &l->slot[i] != l->current) return &l->slot[i];
+  int n = l->ahead + 2;
+  for (int i = 0; i < n; i++) {
+    wf__slot *s = &l->slot[(l->last_slot + 1 + i) % n];
+    if (s->state != WF__SLOT_FREE || s == l->current) continue;
+    l->last_slot = (int)(s - l->slot);
+    return s;
+  }
   return NULL;
 }
 

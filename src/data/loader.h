@@ -47,7 +47,7 @@ struct wf_loader {
   wf__slot *current;           /* handed out last */
   const void *site;            /* the consumer's last call: what workers start is its doing */
 
-  int ahead;
+  int ahead, last_slot;        /* batches loaded ahead; the slot queued last */
   int64_t last_return_ns;
   int64_t load_ns, copy_ns, compute_ns, wait_ns; /* sums of the epoch */
   int64_t loaded, copies, returned, intervals;
