@@ -7,14 +7,17 @@
 static void show(const char *what) {
   wf_allocator_stats s;
   if (wf_memory_stats(wf_cpu(), false, &s) != WF_OK) return;
-  printf("%-24s allocated %5.3f MiB (peak %5.3f), reserved %2.0f MiB in %d segments\n", what, (double)s.allocated_bytes[0].current / MIB,
-         (double)s.allocated_bytes[0].peak / MIB, (double)s.reserved_bytes[0].current / MIB, (int)s.segment[0].current);
+  printf("%-24s allocated %5.3f MiB (peak %5.3f), reserved %2.0f MiB in %d segments\n", what,
+         (double)s.allocated_bytes[0].current / MIB, (double)s.allocated_bytes[0].peak / MIB,
+         (double)s.reserved_bytes[0].current / MIB, (int)s.segment[0].current);
 }
 
 static void show_block(const wf_block_view *block, void *context) {
   static const char *const states[] = {"allocated", "pending", "free"};
   (void)context;
-  if (block->large) printf("  at %7zu: %8zu bytes %s\n", (size_t)(block->address - block->segment_address), block->size, states[block->state]);
+  if (block->large)
+    printf("  at %7zu: %8zu bytes %s\n", (size_t)(block->address - block->segment_address), block->size,
+           states[block->state]);
 }
 
 static wf_tensor *floats(int64_t count) {

@@ -25,7 +25,8 @@ int main(void) {
     wf_set_grad(shift, NULL);
     wf_scope_end(scope, NULL);
   }
-  printf("slope %.3f, shift %.3f, loss below 1e-6: %s\n", wf_item_double(slope), wf_item_double(shift), last < 1e-6 ? "yes" : "no");
+  printf("slope %.3f, shift %.3f, loss below 1e-6: %s\n", wf_item_double(slope), wf_item_double(shift),
+         last < 1e-6 ? "yes" : "no");
   if (wf_error_peek().status) printf("%s\n", wf_error_peek().text);
   wf_free(x), wf_free(y), wf_free(slope), wf_free(shift);
   return wf_error_peek().status;

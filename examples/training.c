@@ -71,7 +71,8 @@ static void train(wf_module *net, wf_dataset *points, wf_device device) {
 
 int main(void) {
   static const wf_dataset_ops ops = {fetch, NULL};
-  const wf_field fields[] = {{.name = "point", .dtype = WF_F32, .ndim = 1, .size = {2}}, {.name = "above", .dtype = WF_I64}};
+  const wf_field fields[] = {{.name = "point", .dtype = WF_F32, .ndim = 1, .size = {2}},
+                             {.name = "above", .dtype = WF_I64}};
   wf_dataset *points = wf_dataset_new(&ops, NULL, POINTS, fields, 2);
   wf_manual_seed(1);
   wf_module *net = network();
@@ -83,7 +84,8 @@ int main(void) {
   wf_module_save(net, "points.safetensors");
   wf_module *again = network();
   wf_module_load(again, "points.safetensors");
-  printf("the saved state on the host: %s\n", fabs(accuracy(again, points, wf_cpu()) - learned) < 1e-3 ? "the same" : "something else");
+  printf("the saved state on the host: %s\n",
+         fabs(accuracy(again, points, wf_cpu()) - learned) < 1e-3 ? "the same" : "something else");
   remove("points.safetensors");
 
   wf_module_free(again);

@@ -14,8 +14,8 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* What holds whatever the input was. Trapping is what libFuzzer records an input for. */
-#define must(condition)                \
-  do {                                 \
+#define must(condition)                 \
+  do {                                  \
     if (!(condition)) __builtin_trap(); \
   } while (0)
 

@@ -11,9 +11,7 @@ static bool get(void *context, size_t bytes, uintptr_t *address) {
   return true;
 }
 
-static void give(void *context, uintptr_t address, size_t bytes) {
-  (void)context, (void)address, (void)bytes;
-}
+static void give(void *context, uintptr_t address, size_t bytes) { (void)context, (void)address, (void)bytes; }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   char *conf = fuzz_text(data, size);

@@ -50,10 +50,10 @@ typedef enum wf_status {
 /** The record of the first failure on this thread. All strings belong to the thread and hold until its next failure. */
 typedef struct wf_error {
   wf_status status;
-  const char *text;     /* PyTorch's text where it has one */
-  const char *hint;     /* operands and what to do; "" when there is nothing to add */
+  const char *text;          /* PyTorch's text where it has one */
+  const char *hint;          /* operands and what to do; "" when there is nothing to add */
   const char *operator_name; /* innermost operator, "" outside of one */
-  const void *site;     /* return address of the outermost public call: the user's line; NULL when unknown */
+  const void *site;          /* return address of the outermost public call: the user's line; NULL when unknown */
 } wf_error;
 
 /** The pending error of this thread; status WF_OK when there is none. Leaves it pending. */
@@ -77,7 +77,7 @@ WF_API const char *wf_version(void);
 typedef struct wf_build_info {
   const char *cpu;            /* instruction set of the kernels: "ref", "base", "avx2", "avx512" */
   const char *blas_core;      /* CPU whose kernels OpenBLAS runs: "SkylakeX"; "none" without OpenBLAS */
-  const char *blas_threading; /* "OpenMP", as it should be to share the kernels' team; "pthreads", "sequential", "none" */
+  const char *blas_threading; /* "OpenMP" as it should be, "pthreads", "sequential", "none" */
   const char *dnnl;           /* oneDNN's version, "2.6.0"; "none" without it */
 } wf_build_info;
 /** Looks up what kernels and libraries are in use. */
@@ -98,13 +98,28 @@ typedef struct wf_device {
   int index;
 } wf_device;
 
-static inline wf_device wf_cpu(void) { wf_device d; d.type = WF_DEVICE_CPU; d.index = 0; return d; }
-static inline wf_device wf_sim(int index) { wf_device d; d.type = WF_DEVICE_SIM; d.index = index; return d; }
+static inline wf_device wf_cpu(void) {
+  wf_device d;
+  d.type = WF_DEVICE_CPU;
+  d.index = 0;
+  return d;
+}
+static inline wf_device wf_sim(int index) {
+  wf_device d;
+  d.type = WF_DEVICE_SIM;
+  d.index = index;
+  return d;
+}
 
 /* ---- numbers ---------------------------------------------------------------------------------------------------- */
 
 /** Kind of a number argument: it decides how the number takes part in type promotion. */
-typedef enum wf_scalar_kind { WF_SCALAR_NONE = 0, WF_SCALAR_BOOL = 1, WF_SCALAR_INT = 2, WF_SCALAR_FLOAT = 3 } wf_scalar_kind;
+typedef enum wf_scalar_kind {
+  WF_SCALAR_NONE = 0,
+  WF_SCALAR_BOOL = 1,
+  WF_SCALAR_INT = 2,
+  WF_SCALAR_FLOAT = 3
+} wf_scalar_kind;
 /** A number argument with its kind. WF_SCALAR_NONE: not given. */
 typedef struct wf_scalar {
   wf_scalar_kind kind;
@@ -114,10 +129,30 @@ typedef struct wf_scalar {
   } as;
 } wf_scalar;
 
-static inline wf_scalar wf_int(int64_t v) { wf_scalar s; s.kind = WF_SCALAR_INT; s.as.i = v; return s; }
-static inline wf_scalar wf_float(double v) { wf_scalar s; s.kind = WF_SCALAR_FLOAT; s.as.f = v; return s; }
-static inline wf_scalar wf_bool(bool v) { wf_scalar s; s.kind = WF_SCALAR_BOOL; s.as.i = v ? 1 : 0; return s; }
-static inline wf_scalar wf_no_scalar(void) { wf_scalar s; s.kind = WF_SCALAR_NONE; s.as.i = 0; return s; }
+static inline wf_scalar wf_int(int64_t v) {
+  wf_scalar s;
+  s.kind = WF_SCALAR_INT;
+  s.as.i = v;
+  return s;
+}
+static inline wf_scalar wf_float(double v) {
+  wf_scalar s;
+  s.kind = WF_SCALAR_FLOAT;
+  s.as.f = v;
+  return s;
+}
+static inline wf_scalar wf_bool(bool v) {
+  wf_scalar s;
+  s.kind = WF_SCALAR_BOOL;
+  s.as.i = v ? 1 : 0;
+  return s;
+}
+static inline wf_scalar wf_no_scalar(void) {
+  wf_scalar s;
+  s.kind = WF_SCALAR_NONE;
+  s.as.i = 0;
+  return s;
+}
 
 /* ---- sizes and strides ------------------------------------------------------------------------------------------ */
 
@@ -127,7 +162,12 @@ typedef struct wf_dims {
   int n;
 } wf_dims;
 
-static inline wf_dims wf_dims_of(const int64_t *at, int n) { wf_dims d; d.at = at; d.n = n; return d; }
+static inline wf_dims wf_dims_of(const int64_t *at, int n) {
+  wf_dims d;
+  d.at = at;
+  d.n = n;
+  return d;
+}
 /** No dimensions: the shape of a number; as an argument, "all" or "not given". */
 #define WF_SHAPE0 (wf_dims_of(NULL, 0))
 
@@ -135,7 +175,9 @@ WF_EXTERN_C_END
 
 /** WF_SHAPE(2, 3, 4): sizes, strides or dimensions written in place. */
 #ifdef __cplusplus
-static inline wf_dims wf_dims_of_list(std::initializer_list<int64_t> list) { return wf_dims_of(list.begin(), (int)list.size()); }
+static inline wf_dims wf_dims_of_list(std::initializer_list<int64_t> list) {
+  return wf_dims_of(list.begin(), (int)list.size());
+}
 #define WF_SHAPE(...) (wf_dims_of_list({__VA_ARGS__}))
 #else
 #define WF_SHAPE(...) \

@@ -8,28 +8,38 @@ WF_EXTERN_C_BEGIN
 
 /** What an argument or a result is. */
 typedef enum wf_value_kind {
-  WF_VALUE_NONE = 0, WF_VALUE_TENSOR, WF_VALUE_TENSORS, WF_VALUE_SCALAR, WF_VALUE_DIMS, WF_VALUE_DTYPE, WF_VALUE_FORMAT,
-  WF_VALUE_STRING, WF_VALUE_DOUBLES
+  WF_VALUE_NONE = 0,
+  WF_VALUE_TENSOR,
+  WF_VALUE_TENSORS,
+  WF_VALUE_SCALAR,
+  WF_VALUE_DIMS,
+  WF_VALUE_DTYPE,
+  WF_VALUE_FORMAT,
+  WF_VALUE_STRING,
+  WF_VALUE_DOUBLES
 } wf_value_kind;
 /** One argument or result. Integers, floats and booleans are SCALAR. Lists are borrowed for the call. */
 typedef struct wf_arg {
-  const char *name;        /* PyTorch's parameter name; NULL: the next tensor parameter, as in torch's positional form */
+  const char *name; /* PyTorch's parameter name; NULL: the next tensor parameter, as in torch's positional form */
   wf_value_kind kind;
   union {
-    wf_tensor *tensor;     /* TENSOR; NULL: absent */
+    wf_tensor *tensor; /* TENSOR; NULL: absent */
     wf_tensors tensors;
     wf_scalar scalar;
     wf_dims dims;
     wf_dtype dtype;
     wf_memory_format format;
     const char *string;
-    struct { const double *at; int n; } doubles;
+    struct {
+      const double *at;
+      int n;
+    } doubles;
   } as;
 } wf_arg;
 
 /** Results of a call: at most three tensors, or a list, or one value. */
 typedef struct wf_result {
-  wf_value_kind kind;      /* NONE for operators in place; TENSOR with `n` of tensor[]; TENSORS; SCALAR; STRING */
+  wf_value_kind kind; /* NONE for operators in place; TENSOR with `n` of tensor[]; TENSORS; SCALAR; STRING */
   int n;
   wf_tensor *tensor[4];
   wf_tensors tensors;

@@ -14,10 +14,10 @@ WF_EXTERN_C_BEGIN
 
 /** One field of every sample of a dataset. */
 typedef struct wf_field {
-  const char *name;           /* "image"; the dataset's */
+  const char *name; /* "image"; the dataset's */
   wf_dtype dtype;
   int ndim;
-  int64_t size[WF_MAX_DIMS];  /* of one sample; a batch has one dimension more in front */
+  int64_t size[WF_MAX_DIMS]; /* of one sample; a batch has one dimension more in front */
 } wf_field;
 
 /** What a dataset is: a number of samples that can be read in any order. */
@@ -32,7 +32,8 @@ typedef struct wf_dataset_ops {
 typedef struct wf_dataset wf_dataset;
 
 /** A dataset of your own. Copies `fields`. `context` is released with the dataset, not when the call fails. Yours; NULL on error. */
-WF_API wf_dataset *wf_dataset_new(const wf_dataset_ops *ops, void *context, int64_t count, const wf_field *fields, int n);
+WF_API wf_dataset *wf_dataset_new(const wf_dataset_ops *ops, void *context, int64_t count, const wf_field *fields,
+                                  int n);
 /** For fetch: sets this thread's error record and returns `status`. */
 WF_API wf_status wf_dataset_fail(wf_status status, const char *text);
 /** Images and labels from IDX files, plain or gzipped: field 0 "image" u8 [1, h, w], field 1 "label" i64 []. Both files are read whole.
@@ -54,25 +55,25 @@ WF_API wf_status wf_dataset_fetch(wf_dataset *dataset, int64_t index, void *cons
 
 /** How a batch gets to the device. On cpu all but PREFETCH are the same. */
 typedef enum wf_pipeline {
-  WF_PIPELINE_PLAIN = 0,  /* loaded when asked for, into pageable memory; the copy blocks */
-  WF_PIPELINE_PINNED,     /* into pinned memory; the copy blocks */
-  WF_PIPELINE_ASYNC,      /* into pinned memory; the copy is queued on the current stream */
-  WF_PIPELINE_PREFETCH    /* loaded ahead into pinned memory and copied on a stream of its own while batches before are computed on */
+  WF_PIPELINE_PLAIN = 0, /* loaded when asked for, into pageable memory; the copy blocks */
+  WF_PIPELINE_PINNED,    /* into pinned memory; the copy blocks */
+  WF_PIPELINE_ASYNC,     /* into pinned memory; the copy is queued on the current stream */
+  WF_PIPELINE_PREFETCH /* loaded ahead into pinned memory and copied on a stream of its own while batches before are computed on */
 } wf_pipeline;
 /** Reads "plain", "pinned", "async", "prefetch". Errors: WF_VALUE. */
 WF_API wf_status wf_pipeline_parse(const char *text, wf_pipeline *pipeline);
 
 /** Options of a loader; defaults in brackets. */
 typedef struct wf_loader_options {
-  int64_t batch_size;     /* 1 */
-  bool shuffle;           /* false */
-  bool drop_last;         /* false: the last batch may be smaller */
-  int workers;            /* 0: samples are loaded by the thread that asks */
-  wf_pipeline pipeline;   /* PREFETCH */
-  int ahead;              /* batches to load ahead; 0: chosen from the measured times of the stages */
-  uint64_t seed;          /* 0 */
-  double timeout_s;       /* 0: none; else how long wf_loader_next may wait. Needs workers */
-  wf_device device;       /* cpu */
+  int64_t batch_size;   /* 1 */
+  bool shuffle;         /* false */
+  bool drop_last;       /* false: the last batch may be smaller */
+  int workers;          /* 0: samples are loaded by the thread that asks */
+  wf_pipeline pipeline; /* PREFETCH */
+  int ahead;            /* batches to load ahead; 0: chosen from the measured times of the stages */
+  uint64_t seed;        /* 0 */
+  double timeout_s;     /* 0: none; else how long wf_loader_next may wait. Needs workers */
+  wf_device device;     /* cpu */
 } wf_loader_options;
 /** The defaults. */
 WF_API wf_loader_options wf_loader_defaults(void);
@@ -85,8 +86,8 @@ typedef struct wf_loader wf_loader;
 typedef struct wf_batch {
   wf_tensor *field[WF_SAMPLE_FIELDS];
   int fields;
-  int64_t size;      /* samples */
-  int64_t number;    /* counted from 0 in the epoch */
+  int64_t size;   /* samples */
+  int64_t number; /* counted from 0 in the epoch */
 } wf_batch;
 
 /** A loader over the dataset, which must outlive it; starts its workers. Yours. Errors: WF_VALUE for options out of range. */
@@ -104,11 +105,11 @@ WF_API int wf_loader_next(wf_loader *loader, wf_batch *batch);
 /** Measured means of an epoch so far, in ns. */
 typedef struct wf_loader_stats {
   int64_t batches;
-  int64_t load_ns;     /* to load one batch, by one worker */
-  int64_t copy_ns;     /* to move one to the device; 0 on cpu */
-  int64_t compute_ns;  /* between two calls of wf_loader_next, without its own wait */
-  int64_t wait_ns;     /* that one call waited for a batch */
-  int ahead;           /* batches loaded ahead at present */
+  int64_t load_ns;    /* to load one batch, by one worker */
+  int64_t copy_ns;    /* to move one to the device; 0 on cpu */
+  int64_t compute_ns; /* between two calls of wf_loader_next, without its own wait */
+  int64_t wait_ns;    /* that one call waited for a batch */
+  int ahead;          /* batches loaded ahead at present */
 } wf_loader_stats;
 /** The measured means so far; zeros for NULL. */
 WF_API wf_loader_stats wf_loader_get_stats(const wf_loader *loader);

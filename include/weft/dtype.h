@@ -8,16 +8,16 @@ WF_EXTERN_C_BEGIN
 
 /* X(NAME, value, bytes, kind, short name, PyTorch's name, ScalarType name, C++ type name, Python tensor type)
  * value is ABI: append only. kind: WF_KIND_*. */
-#define WF_DTYPE_TABLE(X)                                                                     \
-  X(U8, 1, 1, UINT, "u8", "uint8", "Byte", "unsigned char", "torch.ByteTensor")               \
-  X(I8, 2, 1, INT, "i8", "int8", "Char", "signed char", "torch.CharTensor")                   \
-  X(I16, 3, 2, INT, "i16", "int16", "Short", "short int", "torch.ShortTensor")                \
-  X(I32, 4, 4, INT, "i32", "int32", "Int", "int", "torch.IntTensor")                          \
-  X(I64, 5, 8, INT, "i64", "int64", "Long", "long int", "torch.LongTensor")                   \
-  X(F16, 6, 2, FLOAT, "f16", "float16", "Half", "c10::Half", "torch.HalfTensor")              \
-  X(BF16, 7, 2, FLOAT, "bf16", "bfloat16", "BFloat16", "c10::BFloat16", "CPUBFloat16Type")    \
-  X(F32, 8, 4, FLOAT, "f32", "float32", "Float", "float", "torch.FloatTensor")                \
-  X(F64, 9, 8, FLOAT, "f64", "float64", "Double", "double", "torch.DoubleTensor")             \
+#define WF_DTYPE_TABLE(X)                                                                  \
+  X(U8, 1, 1, UINT, "u8", "uint8", "Byte", "unsigned char", "torch.ByteTensor")            \
+  X(I8, 2, 1, INT, "i8", "int8", "Char", "signed char", "torch.CharTensor")                \
+  X(I16, 3, 2, INT, "i16", "int16", "Short", "short int", "torch.ShortTensor")             \
+  X(I32, 4, 4, INT, "i32", "int32", "Int", "int", "torch.IntTensor")                       \
+  X(I64, 5, 8, INT, "i64", "int64", "Long", "long int", "torch.LongTensor")                \
+  X(F16, 6, 2, FLOAT, "f16", "float16", "Half", "c10::Half", "torch.HalfTensor")           \
+  X(BF16, 7, 2, FLOAT, "bf16", "bfloat16", "BFloat16", "c10::BFloat16", "CPUBFloat16Type") \
+  X(F32, 8, 4, FLOAT, "f32", "float32", "Float", "float", "torch.FloatTensor")             \
+  X(F64, 9, 8, FLOAT, "f64", "float64", "Double", "double", "torch.DoubleTensor")          \
   X(BOOL, 10, 1, BOOL, "bool", "bool", "Bool", "bool", "CPUBoolType")
 
 /** Element type of a tensor. WF_DTYPE_NONE as an argument: not given. */
@@ -26,11 +26,17 @@ typedef enum wf_dtype {
 #define WF_X(NAME, value, ...) WF_##NAME = value,
   WF_DTYPE_TABLE(WF_X)
 #undef WF_X
-  WF_DTYPE_COUNT
+      WF_DTYPE_COUNT
 } wf_dtype;
 
 /** What the elements of a dtype are: the category by which promotion goes first. */
-typedef enum wf_dtype_kind { WF_KIND_NONE = 0, WF_KIND_BOOL = 1, WF_KIND_UINT = 2, WF_KIND_INT = 3, WF_KIND_FLOAT = 4 } wf_dtype_kind;
+typedef enum wf_dtype_kind {
+  WF_KIND_NONE = 0,
+  WF_KIND_BOOL = 1,
+  WF_KIND_UINT = 2,
+  WF_KIND_INT = 3,
+  WF_KIND_FLOAT = 4
+} wf_dtype_kind;
 
 /** Bytes of one element; 0 for WF_DTYPE_NONE. */
 WF_API size_t wf_dtype_size(wf_dtype dtype);
@@ -48,10 +54,10 @@ WF_API bool wf_can_cast(wf_dtype from, wf_dtype to);
 
 /** Order of dimensions in memory. */
 typedef enum wf_memory_format {
-  WF_FORMAT_CONTIGUOUS = 0,       /* row-major */
-  WF_FORMAT_PRESERVE = 1,         /* like the source */
-  WF_FORMAT_CHANNELS_LAST = 2,    /* rank 4: N H W C in memory */
-  WF_FORMAT_CHANNELS_LAST_3D = 3  /* rank 5: N D H W C in memory */
+  WF_FORMAT_CONTIGUOUS = 0,      /* row-major */
+  WF_FORMAT_PRESERVE = 1,        /* like the source */
+  WF_FORMAT_CHANNELS_LAST = 2,   /* rank 4: N H W C in memory */
+  WF_FORMAT_CHANNELS_LAST_3D = 3 /* rank 5: N D H W C in memory */
 } wf_memory_format;
 
 WF_EXTERN_C_END

@@ -25,21 +25,24 @@ WF_API wf_conv_options wf_conv_defaults(void);
 /** Cross-correlation over two dims: input [n, ci, h, w] or [ci, h, w], weight [co, ci/groups, kh, kw], bias [co] or NULL; result
  *  [n, co, oh, ow]. New; channels last when input or weight look so, else row-major. All of one dtype. May copy (implicit) an input
  *  or gradient that isn't dense in that format; packs the weights. grad: once. Errors: WF_RUNTIME for shapes, dtypes, options. */
-WF_API wf_tensor *wf_conv2d(const wf_tensor *input, const wf_tensor *weight, const wf_tensor *bias, const wf_conv_options *options);
+WF_API wf_tensor *wf_conv2d(const wf_tensor *input, const wf_tensor *weight, const wf_tensor *bias,
+                            const wf_conv_options *options);
 /** The same over one dim: input [n, ci, l] or [ci, l], weight [co, ci/groups, k]. */
-WF_API wf_tensor *wf_conv1d(const wf_tensor *input, const wf_tensor *weight, const wf_tensor *bias, const wf_conv_options *options);
+WF_API wf_tensor *wf_conv1d(const wf_tensor *input, const wf_tensor *weight, const wf_tensor *bias,
+                            const wf_conv_options *options);
 
 /* ---- pooling ------------------------------------------------------------------------------------------------------ */
 
 /** What pooling takes besides the input and the kernel; NULL means all defaults. Numbers are for height and width. */
 typedef struct wf_pool_options {
-  int64_t stride[2];       /* 0, 0: the kernel's size */
-  int64_t padding[2];      /* 0, 0 */
-  int64_t dilation[2];     /* 1, 1; max only */
-  bool ceil_mode;          /* false: a window that starts inside but ends outside is left out */
-  bool count_include_pad;  /* true: padding counts in averages */
-  int64_t divisor;         /* 0: the number of places; else what sums are divided by */
-  wf_memory_format format; /* preserve: the result has the input's format; contiguous or channels last: that one, without a further
+  int64_t stride[2];      /* 0, 0: the kernel's size */
+  int64_t padding[2];     /* 0, 0 */
+  int64_t dilation[2];    /* 1, 1; max only */
+  bool ceil_mode;         /* false: a window that starts inside but ends outside is left out */
+  bool count_include_pad; /* true: padding counts in averages */
+  int64_t divisor;        /* 0: the number of places; else what sums are divided by */
+  wf_memory_format
+      format; /* preserve: the result has the input's format; contiguous or channels last: that one, without a further
                               pass over the data, so that a flatten behind it is a view */
 } wf_pool_options;
 /** The defaults. */
@@ -53,7 +56,8 @@ typedef struct wf_max_pool2d_result {
   wf_tensor *values, *indices;
 } wf_max_pool2d_result;
 /** The same with the place of each maximum in its plane of the input, counted row by row, as int64. */
-WF_API wf_max_pool2d_result wf_max_pool2d_with_indices(const wf_tensor *input, wf_dims kernel, const wf_pool_options *options);
+WF_API wf_max_pool2d_result wf_max_pool2d_with_indices(const wf_tensor *input, wf_dims kernel,
+                                                       const wf_pool_options *options);
 /** Average over windows. As above. */
 WF_API wf_tensor *wf_avg_pool2d(const wf_tensor *input, wf_dims kernel, const wf_pool_options *options);
 
@@ -70,11 +74,12 @@ WF_API wf_batch_norm_options wf_batch_norm_defaults(void);
 
 /** Normalises each channel (dim 1) of input [n, c] or [n, c, …]; running_mean, running_var, weight, bias [c] or NULL. When training,
  *  the running values are changed in place. New, in the input's memory format. grad: once. Errors: WF_RUNTIME for sizes and dtypes. */
-WF_API wf_tensor *wf_batch_norm(const wf_tensor *input, wf_tensor *running_mean, wf_tensor *running_var, const wf_tensor *weight,
-                                const wf_tensor *bias, const wf_batch_norm_options *options);
+WF_API wf_tensor *wf_batch_norm(const wf_tensor *input, wf_tensor *running_mean, wf_tensor *running_var,
+                                const wf_tensor *weight, const wf_tensor *bias, const wf_batch_norm_options *options);
 /** relu of the same in one pass over the data; neither the value before relu nor a mask is kept. Not in PyTorch. */
-WF_API wf_tensor *wf_batch_norm_relu(const wf_tensor *input, wf_tensor *running_mean, wf_tensor *running_var, const wf_tensor *weight,
-                                     const wf_tensor *bias, const wf_batch_norm_options *options);
+WF_API wf_tensor *wf_batch_norm_relu(const wf_tensor *input, wf_tensor *running_mean, wf_tensor *running_var,
+                                     const wf_tensor *weight, const wf_tensor *bias,
+                                     const wf_batch_norm_options *options);
 
 /* ---- softmax ------------------------------------------------------------------------------------------------------- */
 
@@ -99,7 +104,8 @@ WF_API wf_loss_options wf_loss_defaults(void);
 /** Negative log likelihood of log probabilities input [n, c], [c] or [n, c, …] for target [n], [] or [n, …] of int64 or uint8; weight
  *  [c] or NULL. Result: a number, or target's shape without reduction. New. grad: once. Errors: WF_INDEX for a target out of bounds (on
  *  an asynchronous device at the next wait), WF_VALUE and WF_RUNTIME for shapes. */
-WF_API wf_tensor *wf_nll_loss(const wf_tensor *input, const wf_tensor *target, const wf_tensor *weight, const wf_loss_options *options);
+WF_API wf_tensor *wf_nll_loss(const wf_tensor *input, const wf_tensor *target, const wf_tensor *weight,
+                              const wf_loss_options *options);
 /** nll_loss of log_softmax(input) along dim 1, for logits. target may also hold probabilities, of input's shape and dtype. */
 WF_API wf_tensor *wf_cross_entropy(const wf_tensor *input, const wf_tensor *target, const wf_tensor *weight,
                                    const wf_loss_options *options);

@@ -29,9 +29,11 @@ WF_API wf_tensor *wf_index_put(const wf_tensor *self, wf_tensors indices, const 
 /** Entries index [n] of dim. Negative ones are refused. New. */
 WF_API wf_tensor *wf_index_select(const wf_tensor *self, int64_t dim, const wf_tensor *index);
 /** self + alpha · source at index [n] of dim; source has self's sizes but for n in dim. alpha kind none: 1. New. */
-WF_API wf_tensor *wf_index_add(const wf_tensor *self, int64_t dim, const wf_tensor *index, const wf_tensor *source, wf_scalar alpha);
+WF_API wf_tensor *wf_index_add(const wf_tensor *self, int64_t dim, const wf_tensor *index, const wf_tensor *source,
+                               wf_scalar alpha);
 /** The same in place. */
-WF_API wf_status wf_index_add_(wf_tensor *self, int64_t dim, const wf_tensor *index, const wf_tensor *source, wf_scalar alpha);
+WF_API wf_status wf_index_add_(wf_tensor *self, int64_t dim, const wf_tensor *index, const wf_tensor *source,
+                               wf_scalar alpha);
 /** self with source at index [n] of dim (int64). New. */
 WF_API wf_tensor *wf_index_copy(const wf_tensor *self, int64_t dim, const wf_tensor *index, const wf_tensor *source);
 /** The same in place. */

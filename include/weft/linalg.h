@@ -21,13 +21,17 @@ WF_API wf_tensor *wf_outer(const wf_tensor *self, const wf_tensor *vec2);
  *  right a column. New. */
 WF_API wf_tensor *wf_matmul(const wf_tensor *self, const wf_tensor *other);
 /** beta · self + alpha · mat1 [m, k] @ mat2 [k, n]; self broadcasts to [m, n] and isn't read when beta is 0. New. */
-WF_API wf_tensor *wf_addmm(const wf_tensor *self, const wf_tensor *mat1, const wf_tensor *mat2, wf_scalar beta, wf_scalar alpha);
+WF_API wf_tensor *wf_addmm(const wf_tensor *self, const wf_tensor *mat1, const wf_tensor *mat2, wf_scalar beta,
+                           wf_scalar alpha);
 /** The same into self [m, n]. In place. */
-WF_API wf_status wf_addmm_(wf_tensor *self, const wf_tensor *mat1, const wf_tensor *mat2, wf_scalar beta, wf_scalar alpha);
+WF_API wf_status wf_addmm_(wf_tensor *self, const wf_tensor *mat1, const wf_tensor *mat2, wf_scalar beta,
+                           wf_scalar alpha);
 /** beta · self + alpha · mat [m, k] @ vec [k]; self broadcasts to [m]. New. */
-WF_API wf_tensor *wf_addmv(const wf_tensor *self, const wf_tensor *mat, const wf_tensor *vec, wf_scalar beta, wf_scalar alpha);
+WF_API wf_tensor *wf_addmv(const wf_tensor *self, const wf_tensor *mat, const wf_tensor *vec, wf_scalar beta,
+                           wf_scalar alpha);
 /** beta · self + alpha · batch1 [b, m, k] @ batch2 [b, k, n]; self broadcasts to [b, m, n]. New. */
-WF_API wf_tensor *wf_baddbmm(const wf_tensor *self, const wf_tensor *batch1, const wf_tensor *batch2, wf_scalar beta, wf_scalar alpha);
+WF_API wf_tensor *wf_baddbmm(const wf_tensor *self, const wf_tensor *batch1, const wf_tensor *batch2, wf_scalar beta,
+                             wf_scalar alpha);
 
 WF_EXTERN_C_END
 #endif

@@ -439,11 +439,13 @@ WF_API wf_tensor *wf_lerp_tensor(const wf_tensor *self, const wf_tensor *end, co
 /** wf_lerp over self. In place. */
 WF_API wf_status wf_lerp_(wf_tensor *self, const wf_tensor *end, wf_scalar weight);
 /** self + value · tensor1 · tensor2; value kind none: 1. New. */
-WF_API wf_tensor *wf_addcmul(const wf_tensor *self, const wf_tensor *tensor1, const wf_tensor *tensor2, wf_scalar value);
+WF_API wf_tensor *wf_addcmul(const wf_tensor *self, const wf_tensor *tensor1, const wf_tensor *tensor2,
+                             wf_scalar value);
 /** wf_addcmul over self. In place. */
 WF_API wf_status wf_addcmul_(wf_tensor *self, const wf_tensor *tensor1, const wf_tensor *tensor2, wf_scalar value);
 /** self + value · tensor1 / tensor2; value kind none: 1. Two integer tensors: an error. New. */
-WF_API wf_tensor *wf_addcdiv(const wf_tensor *self, const wf_tensor *tensor1, const wf_tensor *tensor2, wf_scalar value);
+WF_API wf_tensor *wf_addcdiv(const wf_tensor *self, const wf_tensor *tensor1, const wf_tensor *tensor2,
+                             wf_scalar value);
 /** wf_addcdiv over self. In place. */
 WF_API wf_status wf_addcdiv_(wf_tensor *self, const wf_tensor *tensor1, const wf_tensor *tensor2, wf_scalar value);
 /** self limited to [min, max]; a bound of kind none is absent, one must be there. The most wins where the bounds cross. New. */

@@ -20,7 +20,8 @@ WF_API wf_status wf_memory_set_fraction(wf_device device, double fraction);
 /** The tensor's memory is used on `stream` as well: freeing waits for what is queued there by then. */
 WF_API wf_status wf_record_stream(wf_tensor *tensor, wf_stream *stream);
 /** Walks the allocator's blocks; see wf_allocator_walk. */
-WF_API wf_status wf_memory_walk(wf_device device, bool pinned, void (*fn)(const wf_block_view *, void *), void *context);
+WF_API wf_status wf_memory_walk(wf_device device, bool pinned, void (*fn)(const wf_block_view *, void *),
+                                void *context);
 
 WF_EXTERN_C_END
 #endif

@@ -17,11 +17,11 @@ WF_API wf_module *wf_nn_linear(int64_t in, int64_t out, bool bias);
 
 /** Options of a 2-D convolution. */
 typedef struct wf_nn_conv2d_options {
-  int64_t stride[2];   /* 1 */
-  int64_t padding[2];  /* 0 */
-  int64_t dilation[2]; /* 1 */
-  int64_t groups;      /* 1 */
-  bool bias;           /* true */
+  int64_t stride[2];       /* 1 */
+  int64_t padding[2];      /* 0 */
+  int64_t dilation[2];     /* 1 */
+  int64_t groups;          /* 1 */
+  bool bias;               /* true */
   wf_memory_format format; /* contiguous; channels last: memory order of the weight, which results then have as well */
 } wf_nn_conv2d_options;
 /** The defaults. */
@@ -32,9 +32,9 @@ WF_API wf_module *wf_nn_conv2d(int64_t in, int64_t out, int64_t kernel, const wf
 
 /** Options of batch normalisation. */
 typedef struct wf_nn_batch_norm2d_options {
-  double eps;          /* 1e-5 */
-  double momentum;     /* 0.1 */
-  bool relu;           /* false; applies relu to the result in the same pass */
+  double eps;      /* 1e-5 */
+  double momentum; /* 0.1 */
+  bool relu;       /* false; applies relu to the result in the same pass */
 } wf_nn_batch_norm2d_options;
 /** The defaults. */
 WF_API wf_nn_batch_norm2d_options wf_nn_batch_norm2d_defaults(void);
@@ -58,9 +58,9 @@ WF_API wf_module *wf_nn_sequential(wf_module *const *modules, int n);
 
 /** What a module of your own does. */
 typedef struct wf_module_ops {
-  const char *kind;                                            /* "Block": shown in paths and errors */
-  wf_tensor *(*forward)(wf_module *module, wf_tensor *x);      /* runs in a scope of its own */
-  void (*release)(void *context);                              /* may be NULL */
+  const char *kind;                                       /* "Block": shown in paths and errors */
+  wf_tensor *(*forward)(wf_module *module, wf_tensor *x); /* runs in a scope of its own */
+  void (*release)(void *context);                         /* may be NULL */
 } wf_module_ops;
 /** A module of your own; `context` is released with it. Yours. */
 WF_API wf_module *wf_module_new(const wf_module_ops *ops, void *context);

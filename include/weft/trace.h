@@ -39,9 +39,8 @@ typedef struct wf_trace_event {
   uint32_t thread;    /* small number of the host thread that caused or ran it */
   const char *op;     /* innermost operator, zone name, or what was waited for */
   const char *module; /* module path, "" none */
-  const char
-      *zone; /* innermost zone open on the thread that caused it: its stage; of a ZONE the one around it; "" none */
-  const void *site; /* outermost public call's return address, NULL unknown */
+  const char *zone;   /* stage: innermost zone of the thread that caused it; of a ZONE the one around it; "" none */
+  const void *site;   /* outermost public call's return address, NULL unknown */
   int64_t bytes_read, bytes_written;
   int64_t start_ns, end_ns;
   int64_t allocated, reserved; /* ALLOC and FREE: of that device, after it */

@@ -11,8 +11,8 @@
 #include "base/log.h"
 
 typedef struct accumulator {
-  wf__meta *meta;     /* counted only while the node is referred to: meta.c */
-  wf__layout layout;  /* of the variable */
+  wf__meta *meta;    /* counted only while the node is referred to: meta.c */
+  wf__layout layout; /* of the variable */
 } accumulator;
 
 static wf_status apply(wf__node *node, wf_tensor *const *grad, wf_tensor **out) {
@@ -44,7 +44,8 @@ static void follow(wf__node *node, const wf_tensor *leaf) {
   wf__layout *known = &((accumulator *)node->payload)->layout;
   const wf__layout *now = &leaf->layout;
   size_t bytes = (size_t)now->ndim * sizeof *now->size;
-  if (known->ndim == now->ndim && !memcmp(known->size, now->size, bytes) && !memcmp(known->stride, now->stride, bytes)) return;
+  if (known->ndim == now->ndim && !memcmp(known->size, now->size, bytes) && !memcmp(known->stride, now->stride, bytes))
+    return;
   *known = *now;
   wf__node_describe(node, 0, leaf);
 }

@@ -9,18 +9,18 @@
 #include "base/host.h"
 
 typedef struct wf__checkpoint {
-  atomic_int refs;             /* slots, and the call while it runs */
+  atomic_int refs; /* slots, and the call while it runs */
   wf_tensors (*fn)(wf_tensors inputs, void *context);
   void *context;
-  wf__saved *input;            /* [inputs] */
-  bool *given;                 /* [inputs]: not NULL */
+  wf__saved *input; /* [inputs] */
+  bool *given;      /* [inputs]: not NULL */
   int inputs;
   uint64_t random[2];
-  uint32_t count;              /* tensors saved in the first run */
-  bool again;                  /* the second run is on */
-  uint32_t reached;            /* tensors saved in the second run so far */
-  uint64_t pass;               /* for which pass kept[] was computed */
-  wf__saved *kept;             /* [count] */
+  uint32_t count;   /* tensors saved in the first run */
+  bool again;       /* the second run is on */
+  uint32_t reached; /* tensors saved in the second run so far */
+  uint64_t pass;    /* for which pass kept[] was computed */
+  wf__saved *kept;  /* [count] */
 } wf__checkpoint;
 
 static void checkpoint_release(wf__checkpoint *c) {
@@ -101,10 +101,11 @@ static wf_status run_again(wf__checkpoint *c, uint64_t pass) {
   wf_grad_set_enabled(was);
   if (wf__ops.random_set) wf__ops.random_set(random);
   if (wf__self.pending) return wf__self.pending;
-  WF__CHECK(c->reached == c->count, WF_RUNTIME,
-            "torch.utils.checkpoint: A different number of tensors was saved during the original forward and recomputation.\n"
-            "Number of tensors saved during forward: %u\nNumber of tensors saved during recomputation: %u.",
-            c->count, c->reached);
+  WF__CHECK(
+      c->reached == c->count, WF_RUNTIME,
+      "torch.utils.checkpoint: A different number of tensors was saved during the original forward and recomputation.\n"
+      "Number of tensors saved during forward: %u\nNumber of tensors saved during recomputation: %u.",
+      c->count, c->reached);
   c->pass = pass;
   return WF_OK;
 }
@@ -113,12 +114,13 @@ static wf_status check_same(const wf__saved *slot, const wf__saved *kept) {
   char a[WF__DIMS_TEXT], b[WF__DIMS_TEXT];
   bool same = slot->dtype == kept->dtype && slot->layout.ndim == kept->layout.ndim &&
               !memcmp(slot->layout.size, kept->layout.size, (size_t)kept->layout.ndim * sizeof *kept->layout.size);
-  WF__CHECK(same, WF_RUNTIME,
-            "torch.utils.checkpoint: Recomputed values for the following tensors have different metadata than during the forward pass.\n"
-            "tensor at position %u:\nsaved metadata: {'shape': torch.Size(%s), 'dtype': torch.%s}\n"
-            "recomputed metadata: {'shape': torch.Size(%s), 'dtype': torch.%s}",
-            slot->expected, wf__dims_text(wf__layout_sizes(&slot->layout), a), wf_dtype_name((wf_dtype)slot->dtype),
-            wf__dims_text(wf__layout_sizes(&kept->layout), b), wf_dtype_name((wf_dtype)kept->dtype));
+  WF__CHECK(
+      same, WF_RUNTIME,
+      "torch.utils.checkpoint: Recomputed values for the following tensors have different metadata than during the forward pass.\n"
+      "tensor at position %u:\nsaved metadata: {'shape': torch.Size(%s), 'dtype': torch.%s}\n"
+      "recomputed metadata: {'shape': torch.Size(%s), 'dtype': torch.%s}",
+      slot->expected, wf__dims_text(wf__layout_sizes(&slot->layout), a), wf_dtype_name((wf_dtype)slot->dtype),
+      wf__dims_text(wf__layout_sizes(&kept->layout), b), wf_dtype_name((wf_dtype)kept->dtype));
   return WF_OK;
 }
 

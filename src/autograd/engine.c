@@ -12,7 +12,9 @@
 
 /* ---- ready queue -------------------------------------------------------------------------------------------------------- */
 
-static bool before(const wf__task *task, uint32_t a, uint32_t b) { return task->item[a].node->sequence > task->item[b].node->sequence; }
+static bool before(const wf__task *task, uint32_t a, uint32_t b) {
+  return task->item[a].node->sequence > task->item[b].node->sequence;
+}
 
 static void push(wf__task *task, uint32_t item) {
   uint32_t i = task->ready_n++;
@@ -38,7 +40,8 @@ static uint32_t pop(wf__task *task) {
 
 static bool can_add_in_place(const wf_tensor *sum) {
   return wf__self.grad_disabled && atomic_load_explicit(&sum->refs, memory_order_relaxed) == 1 &&
-         atomic_load_explicit(&sum->storage->refs, memory_order_relaxed) == 1 && wf__is_contiguous(&sum->layout, WF_FORMAT_CONTIGUOUS);
+         atomic_load_explicit(&sum->storage->refs, memory_order_relaxed) == 1 &&
+         wf__is_contiguous(&sum->layout, WF_FORMAT_CONTIGUOUS);
 }
 
 /* Adds grad (one reference, taken over) to *place. */
@@ -81,20 +84,24 @@ static wf_tensor *validated(const wf__node *from, uint32_t index, const wf__resu
   if (WF__UNLIKELY(!same_size(want, &grad->layout))) {
     char have[WF__DIMS_TEXT], expected[WF__DIMS_TEXT];
     if (!expands_to(want, &grad->layout)) {
-      wf__fail(WF_RUNTIME, "Function %s returned an invalid gradient at index %u - got %s but expected shape compatible with %s", name,
-               index, wf__dims_text(wf__layout_sizes(&grad->layout), have), wf__dims_text(wf_dims_of(want->size, want->ndim), expected));
+      wf__fail(WF_RUNTIME,
+               "Function %s returned an invalid gradient at index %u - got %s but expected shape compatible with %s",
+               name, index, wf__dims_text(wf__layout_sizes(&grad->layout), have),
+               wf__dims_text(wf_dims_of(want->size, want->ndim), expected));
       return NULL;
     }
     if (!(grad = wf__ops.sum_to(grad, wf_dims_of(want->size, want->ndim)))) return NULL;
   }
-  bool elsewhere = wf__device_of(grad) != want->device, may_move = elsewhere && grad->layout.ndim == 0; /* numbers travel silently */
+  bool elsewhere = wf__device_of(grad) != want->device,
+       may_move = elsewhere && grad->layout.ndim == 0; /* numbers travel silently */
   if (WF__UNLIKELY(grad->dtype != want->dtype || may_move) &&
       !(grad = wf__ops.to(grad, (wf_dtype)want->dtype, may_move ? want->device : wf__device_of(grad))))
     return NULL;
   if (WF__UNLIKELY(elsewhere && !may_move)) {
     char a[32], b[32];
-    wf__fail(WF_RUNTIME, "Function %s returned an invalid gradient at index %u - expected device %s but got %s", name, index,
-             wf_device_name(want->device->id, a, sizeof a), wf_device_name(wf__device_of(grad)->id, b, sizeof b));
+    wf__fail(WF_RUNTIME, "Function %s returned an invalid gradient at index %u - expected device %s but got %s", name,
+             index, wf_device_name(want->device->id, a, sizeof a),
+             wf_device_name(wf__device_of(grad)->id, b, sizeof b));
     return NULL;
   }
   return grad;
@@ -148,12 +155,13 @@ static void explain(const wf__node *node) {
   char line[256];
   if (!wf__self.anomaly || !wf__self.pending) return;
   if (node->site)
-    wf__log(WF_LOG_WARNING, "Error detected in %s. Traceback of forward call that caused the error:\n  %s", node->cls->name,
-            wf_site_name(node->site, line, sizeof line));
+    wf__log(WF_LOG_WARNING, "Error detected in %s. Traceback of forward call that caused the error:\n  %s",
+            node->cls->name, wf_site_name(node->site, line, sizeof line));
   else
-    wf__log(WF_LOG_WARNING,
-            "Error detected in %s. No forward pass information available. Enable detect anomaly during forward pass for more information.",
-            node->cls->name);
+    wf__log(
+        WF_LOG_WARNING,
+        "Error detected in %s. No forward pass information available. Enable detect anomaly during forward pass for more information.",
+        node->cls->name);
 }
 
 /* Applies the node to its gradients; the results live in the scope that is open. */
@@ -248,10 +256,11 @@ static wf_status seed(wf__task *task, const wf__edge *roots, wf_tensor *const *g
   return WF_OK;
 }
 
-wf_status wf__engine_run(const wf__edge *roots, wf_tensor *const *grads, int n, wf__capture *captures, int captures_n, bool retain_graph,
-                         bool create_graph) {
+wf_status wf__engine_run(const wf__edge *roots, wf_tensor *const *grads, int n, wf__capture *captures, int captures_n,
+                         bool retain_graph, bool create_graph) {
   static _Atomic uint64_t passes;
-  wf__task task = {.captures = captures, .captures_n = captures_n, .retain_graph = retain_graph, .outer = wf__self.backward};
+  wf__task task = {
+      .captures = captures, .captures_n = captures_n, .retain_graph = retain_graph, .outer = wf__self.backward};
   task.number = atomic_fetch_add(&passes, 1) + 1;
   bool was = wf_grad_set_enabled(create_graph);
   wf_scope scope = wf_scope_begin();

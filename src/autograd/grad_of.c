@@ -19,16 +19,17 @@ static wf_tensor *start_gradient(int i, const wf_tensor *output, wf_tensor *give
   const wf__layout *a = &given->layout, *b = &output->layout;
   if (a->ndim == b->ndim && !memcmp(a->size, b->size, (size_t)a->ndim * sizeof *a->size)) return given;
   char x[WF__DIMS_TEXT], y[WF__DIMS_TEXT];
-  wf__fail(WF_RUNTIME,
-           "Mismatch in shape: grad_output[%d] has a shape of torch.Size(%s) and output[%d] has a shape of torch.Size(%s).", i,
-           wf__dims_text(wf__layout_sizes(a), x), i, wf__dims_text(wf__layout_sizes(b), y));
+  wf__fail(
+      WF_RUNTIME,
+      "Mismatch in shape: grad_output[%d] has a shape of torch.Size(%s) and output[%d] has a shape of torch.Size(%s).",
+      i, wf__dims_text(wf__layout_sizes(a), x), i, wf__dims_text(wf__layout_sizes(b), y));
   return NULL;
 }
 
 typedef struct roots {
   int n;
   wf__edge *edge;
-  wf_tensor **grad;  /* borrowed */
+  wf_tensor **grad; /* borrowed */
 } roots;
 
 static void roots_clear(roots *r) {
@@ -51,10 +52,12 @@ static wf_status roots_of(roots *r, wf_tensor *const *outputs, wf_tensor *const 
     if (!r->grad[i]) return wf__self.pending;
   }
   for (int i = 0; i < n; i++) {
-    WF__CHECK(wf__requires_grad(outputs[i]), WF_RUNTIME, "element %d of tensors does not require grad and does not have a grad_fn", i);
+    WF__CHECK(wf__requires_grad(outputs[i]), WF_RUNTIME,
+              "element %d of tensors does not require grad and does not have a grad_fn", i);
     r->edge[i] = wf__edge_of(outputs[i]);
     if (wf__self.pending) return wf__self.pending;
-    WF__CHECK(r->edge[i].node, WF_RUNTIME, "element %d of tensors does not require grad and does not have a grad_fn", i);
+    WF__CHECK(r->edge[i].node, WF_RUNTIME, "element %d of tensors does not require grad and does not have a grad_fn",
+              i);
   }
   return WF_OK;
 }
@@ -62,10 +65,11 @@ static wf_status roots_of(roots *r, wf_tensor *const *outputs, wf_tensor *const 
 static void warn_cycle(void) {
   static atomic_flag warned = ATOMIC_FLAG_INIT;
   if (!atomic_flag_test_and_set(&warned))
-    wf__log(WF_LOG_WARNING,
-            "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient which can "
-            "cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you have to use this "
-            "function, make sure to reset the .grad fields of your parameters to None after use to break the cycle and avoid the leak.");
+    wf__log(
+        WF_LOG_WARNING,
+        "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient which can "
+        "cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you have to use this "
+        "function, make sure to reset the .grad fields of your parameters to None after use to break the cycle and avoid the leak.");
 }
 
 wf_status wf_backward(wf_tensor *t, wf_tensor *gradient, const wf_backward_options *options) {
@@ -98,7 +102,8 @@ static wf__capture *captures_of(wf_tensors inputs) {
     wf__edge edge = {NULL, 0};
     if (wf__requires_grad(inputs.at[i])) edge = wf__edge_of(inputs.at[i]);
     if (!edge.node) {
-      wf__fail(WF_RUNTIME, "One of the differentiated Tensors does not require grad"); /* stays silent when an error is pending */
+      wf__fail(WF_RUNTIME,
+               "One of the differentiated Tensors does not require grad"); /* stays silent when an error is pending */
       captures_free(captures, inputs.n);
       return NULL;
     }
@@ -112,10 +117,11 @@ static wf__capture *captures_of(wf_tensors inputs) {
 static wf_tensor **take_results(wf__capture *captures, int n, bool allow_unused) {
   for (int i = 0; i < n && !allow_unused; i++) {
     if (captures[i].result) continue;
-    wf__fail(WF_RUNTIME,
-             "The differentiated Tensor at index %d appears to not have been used in the graph. Set allow_unused=True if this is the "
-             "desired behavior.",
-             i);
+    wf__fail(
+        WF_RUNTIME,
+        "The differentiated Tensor at index %d appears to not have been used in the graph. Set allow_unused=True if this is the "
+        "desired behavior.",
+        i);
     return NULL;
   }
   wf_tensor **at = wf__malloc((size_t)n * sizeof *at);
@@ -138,8 +144,10 @@ wf_tensors wf_autograd_grad(wf_tensors outputs, wf_tensors inputs, wf_tensors gr
   roots r = {0};
   wf_tensor **at = NULL;
   wf__capture *captures = NULL;
-  if (!wf__self.pending && !roots_of(&r, outputs.at, grad_outputs.n ? grad_outputs.at : NULL, outputs.n)) captures = captures_of(inputs);
-  if (captures && !wf__engine_run(r.edge, r.grad, r.n, captures, inputs.n, o.retain_graph || o.create_graph, o.create_graph))
+  if (!wf__self.pending && !roots_of(&r, outputs.at, grad_outputs.n ? grad_outputs.at : NULL, outputs.n))
+    captures = captures_of(inputs);
+  if (captures &&
+      !wf__engine_run(r.edge, r.grad, r.n, captures, inputs.n, o.retain_graph || o.create_graph, o.create_graph))
     at = take_results(captures, inputs.n, allow_unused);
   captures_free(captures, inputs.n);
   roots_clear(&r);

@@ -10,13 +10,13 @@
 #include "base/host.h"
 
 typedef struct hook {
-  atomic_int refs;        /* of the node's list and the tensor's */
-  uint64_t number;        /* 0: removed */
+  atomic_int refs; /* of the node's list and the tensor's */
+  uint64_t number; /* 0: removed */
   wf__hook_kind kind;
   uint32_t output;
   wf_grad_hook fn;
   void *context;
-  wf__meta *meta;         /* RETAIN: whose gradient is kept; weak, under retain_lock */
+  wf__meta *meta; /* RETAIN: whose gradient is kept; weak, under retain_lock */
 } hook;
 
 typedef struct wf__hooks {
@@ -88,7 +88,8 @@ static hook *hook_new(wf__hook_kind kind, uint32_t output) {
 uint64_t wf_register_hook(wf_tensor *t, wf_grad_hook fn, void *context) {
   WF__OP("register_hook", 0);
   if (!t || !fn) return wf__fail(WF_TYPE, "register_hook(): needs a tensor and a function"), 0;
-  if (!wf__requires_grad(t)) return wf__fail(WF_RUNTIME, "cannot register a hook on a tensor that doesn't require gradient"), 0;
+  if (!wf__requires_grad(t))
+    return wf__fail(WF_RUNTIME, "cannot register a hook on a tensor that doesn't require gradient"), 0;
   wf__meta *meta = wf__meta_of(t);
   wf__edge edge = meta ? wf__edge_of(t) : (wf__edge){NULL, 0};
   if (!edge.node) return wf__fail(WF_RUNTIME, "cannot register a hook on a tensor that doesn't require gradient"), 0;
@@ -148,15 +149,16 @@ void wf__hooks_move_retain(wf__meta *meta, wf__node *from, wf__node *to, uint32_
 /* ---- running ----------------------------------------------------------------------------------------------------------- */
 
 static bool sole(const wf_tensor *g) {
-  return atomic_load_explicit(&g->refs, memory_order_relaxed) == 1 && atomic_load_explicit(&g->storage->refs, memory_order_relaxed) == 1;
+  return atomic_load_explicit(&g->refs, memory_order_relaxed) == 1 &&
+         atomic_load_explicit(&g->storage->refs, memory_order_relaxed) == 1;
 }
 
 static wf_status check_result(const wf_tensor *was, const wf_tensor *now, uint64_t number) {
   bool same = was->layout.ndim == now->layout.ndim &&
               !memcmp(was->layout.size, now->layout.size, (size_t)was->layout.ndim * sizeof *was->layout.size);
   WF__CHECK(was->dtype == now->dtype && wf__device_of(was) == wf__device_of(now), WF_RUNTIME,
-            "hook '%llu' has changed the type of value (was %s got %s)", (unsigned long long)number, wf_dtype_name((wf_dtype)was->dtype),
-            wf_dtype_name((wf_dtype)now->dtype));
+            "hook '%llu' has changed the type of value (was %s got %s)", (unsigned long long)number,
+            wf_dtype_name((wf_dtype)was->dtype), wf_dtype_name((wf_dtype)now->dtype));
   WF__CHECK(same, WF_RUNTIME, "hook '%llu' has changed the size of value", (unsigned long long)number);
   return WF_OK;
 }

@@ -9,7 +9,7 @@ typedef struct slices {
   wf__layout base, view;
   wf__device *device;
   uint8_t dtype;
-  wf__node *fn;   /* the operator's own node; its edge 0 is the view's old history, which ours replaces */
+  wf__node *fn; /* the operator's own node; its edge 0 is the view's old history, which ours replaces */
 } slices;
 
 static bool is_grad_leaf(const wf_tensor *t) { return t->meta && t->meta->requires_grad && !t->meta->grad_fn; }
@@ -40,7 +40,8 @@ wf_status wf__inplace_check(const wf_tensor *self, const wf_tensor *const *input
     WF__CHECK(!is_grad_leaf(self->base), WF_RUNTIME,
               "a view of a leaf Variable that requires grad is being used in an in-place operation.");
   } else {
-    WF__CHECK(!is_grad_leaf(self), WF_RUNTIME, "a leaf Variable that requires grad is being used in an in-place operation.");
+    WF__CHECK(!is_grad_leaf(self), WF_RUNTIME,
+              "a leaf Variable that requires grad is being used in an in-place operation.");
   }
   return set_aside((wf_tensor *)self, n);
 }
@@ -50,12 +51,15 @@ static wf_status rebase(wf_tensor *view, wf__node *fn) {
   WF__TRY(wf__node_describe(fn, 0, view));
   wf__node *node = wf__node_raw(&wf__copy_slices_class, (int)(fn->edges ? fn->edges : 1), 0, sizeof(slices));
   if (!node) return wf__self.pending;
-  *(slices *)node->payload = (slices){base->layout, view->layout, wf__device_of(base), base->dtype, wf__node_retain(fn)};
-  for (uint32_t i = 1; i < fn->edges; i++) node->edge[i] = (wf__edge){wf__node_retain(fn->edge[i].node), fn->edge[i].input};
+  *(slices *)node->payload =
+      (slices){base->layout, view->layout, wf__device_of(base), base->dtype, wf__node_retain(fn)};
+  for (uint32_t i = 1; i < fn->edges; i++)
+    node->edge[i] = (wf__edge){wf__node_retain(fn->edge[i].node), fn->edge[i].input};
   node->edge[0] = wf__edge_of(base);
   if (!wf__self.pending) wf__set_history(base, node, 0);
   wf__node_release(node);
-  return wf__self.pending ? wf__self.pending : wf__view_refresh(view); /* now: the base may lose this history before somebody asks */
+  return wf__self.pending ? wf__self.pending
+                          : wf__view_refresh(view); /* now: the base may lose this history before somebody asks */
 }
 
 wf_status wf__inplace_done(wf_tensor *self, wf__node *node) {
@@ -78,8 +82,8 @@ static wf_status slices_apply(wf__node *node, wf_tensor *const *grad, wf_tensor 
   const slices *p = node->payload;
   wf_tensor *buffer = base_buffer(p, grad[0]);
   if (!buffer) return wf__self.pending;
-  wf_tensor *slice =
-      wf__ops.as_strided(buffer, wf__layout_sizes(&p->view), wf__layout_strides(&p->view), p->view.offset - p->base.offset);
+  wf_tensor *slice = wf__ops.as_strided(buffer, wf__layout_sizes(&p->view), wf__layout_strides(&p->view),
+                                        p->view.offset - p->base.offset);
   wf_tensor *mine = slice ? wf__ops.clone(slice) : NULL;
   if (!mine) return wf__self.pending;
   WF__TRY(p->fn->cls->apply(p->fn, &mine, out));

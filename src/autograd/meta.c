@@ -55,7 +55,8 @@ wf__edge wf__edge_of(const wf_tensor *t) {
   if (fn) {
     edge.node = wf__node_retain(fn);
     edge.input = t->meta->output;
-  } else if (!wf__self.pending && t && t->meta && t->meta->requires_grad) { /* a view made without recording leads nowhere */
+  } else if (!wf__self.pending && t && t->meta &&
+             t->meta->requires_grad) { /* a view made without recording leads nowhere */
     edge.node = wf__accumulator_of(t);
   }
   return edge;
@@ -87,9 +88,10 @@ wf_status wf_requires_grad_(wf_tensor *t, bool requires_grad) {
   wf__node *fn = wf__grad_fn(t);
   if (wf__self.pending) return wf__self.pending;
   if (fn) {
-    WF__CHECK(requires_grad, WF_RUNTIME,
-              "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a subgraph that "
-              "doesn't require differentiation use var_no_grad = var.detach().");
+    WF__CHECK(
+        requires_grad, WF_RUNTIME,
+        "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a subgraph that "
+        "doesn't require differentiation use var_no_grad = var.detach().");
     return WF_OK;
   }
   WF__CHECK(!requires_grad || wf_dtype_is_float((wf_dtype)t->dtype), WF_RUNTIME,
@@ -105,34 +107,38 @@ wf_tensor *wf_grad(const wf_tensor *t) {
   WF__OP("grad", NULL);
   if (!t || !t->meta) return NULL;
   if (!t->meta->grad && t->meta->grad_fn && !t->meta->retains_grad)
-    wf__log(WF_LOG_WARNING,
-            "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated during "
-            "autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, use .retain_grad() on the "
-            "non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you access the leaf Tensor instead.");
+    wf__log(
+        WF_LOG_WARNING,
+        "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated during "
+        "autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, use .retain_grad() on the "
+        "non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you access the leaf Tensor instead.");
   return wf__give(wf_retain(t->meta->grad));
 }
 
 static wf_status check_new_grad(const wf_tensor *t, const wf_tensor *grad) {
   WF__CHECK(grad != t, WF_RUNTIME, "can't assign Variable as its own grad");
-  WF__CHECK(grad->dtype == t->dtype, WF_RUNTIME,
-            "attempting to assign a gradient with dtype '%s' to a tensor with grad_dtype '%s'. The gradient must match the tensor's "
-            "grad_dtype (defaults to the tensor's dtype). You can set the tensor's grad_dtype attribute with a specific dtype, or None "
-            "to allow any dtype. Set grad_dtype with caution. Diverging the dtypes of a tensor and its gradient may break downstream "
-            "systems that assume they match.",
-            wf__cpp_type_text((wf_dtype)grad->dtype), wf__scalar_type_text((wf_dtype)t->dtype));
+  WF__CHECK(
+      grad->dtype == t->dtype, WF_RUNTIME,
+      "attempting to assign a gradient with dtype '%s' to a tensor with grad_dtype '%s'. The gradient must match the tensor's "
+      "grad_dtype (defaults to the tensor's dtype). You can set the tensor's grad_dtype attribute with a specific dtype, or None "
+      "to allow any dtype. Set grad_dtype with caution. Diverging the dtypes of a tensor and its gradient may break downstream "
+      "systems that assume they match.",
+      wf__cpp_type_text((wf_dtype)grad->dtype), wf__scalar_type_text((wf_dtype)t->dtype));
   wf_device have = wf__device_of(t)->id, came = wf__device_of(grad)->id;
   char a[32], b[32];
-  WF__CHECK(have.type == came.type && have.index == came.index, WF_RUNTIME,
-            "attempting to assign a gradient with device type '%s' to a tensor with device type '%s'. Please ensure that the gradient "
-            "and the tensor are on the same device",
-            wf_device_name(came, a, sizeof a), wf_device_name(have, b, sizeof b));
+  WF__CHECK(
+      have.type == came.type && have.index == came.index, WF_RUNTIME,
+      "attempting to assign a gradient with device type '%s' to a tensor with device type '%s'. Please ensure that the gradient "
+      "and the tensor are on the same device",
+      wf_device_name(came, a, sizeof a), wf_device_name(have, b, sizeof b));
   char x[WF__DIMS_TEXT], y[WF__DIMS_TEXT];
   bool same = grad->layout.ndim == t->layout.ndim &&
               !memcmp(grad->layout.size, t->layout.size, (size_t)t->layout.ndim * sizeof *t->layout.size);
-  WF__CHECK(same, WF_RUNTIME,
-            "attempting to assign a gradient of size '%s' to a tensor of size '%s'. Please ensure that the gradient and the tensor are "
-            "the same size",
-            wf__dims_text(wf__layout_sizes(&grad->layout), x), wf__dims_text(wf__layout_sizes(&t->layout), y));
+  WF__CHECK(
+      same, WF_RUNTIME,
+      "attempting to assign a gradient of size '%s' to a tensor of size '%s'. Please ensure that the gradient and the tensor are "
+      "the same size",
+      wf__dims_text(wf__layout_sizes(&grad->layout), x), wf__dims_text(wf__layout_sizes(&t->layout), y));
   return WF_OK;
 }
 
@@ -158,11 +164,12 @@ wf_status wf_set_grad(wf_tensor *t, wf_tensor *grad) {
 wf_status wf_detach_(wf_tensor *t) {
   WF__OP("detach_", wf__self.pending);
   WF__CHECK(t, WF_TYPE, "detach_(): argument 'self' must be Tensor, not None");
-  WF__CHECK(!t->base, WF_RUNTIME,
-            "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for training, and "
-            "gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() cannot be called on these "
-            "gradients. To fix this error, please refer to the Optimizer.zero_grad() function in torch/optim/optimizer.py as the "
-            "solution.");
+  WF__CHECK(
+      !t->base, WF_RUNTIME,
+      "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for training, and "
+      "gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() cannot be called on these "
+      "gradients. To fix this error, please refer to the Optimizer.zero_grad() function in torch/optim/optimizer.py as the "
+      "solution.");
   wf__meta *meta = t->meta;
   if (!meta) return WF_OK;
   wf__node *fn = meta->grad_fn;

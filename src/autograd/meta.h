@@ -7,13 +7,14 @@
 
 struct wf__meta {
   atomic_int refs;
-  bool requires_grad;              /* flag of a leaf */
+  bool requires_grad; /* flag of a leaf */
   bool retains_grad;
-  uint32_t output;                 /* which output of grad_fn */
-  wf__node *grad_fn;               /* one reference; NULL for leaves */
-  wf__node *_Atomic accumulator;   /* of a leaf: owned, but it holds a reference of the meta only while something refers to it */
-  wf_tensor *grad;                 /* one reference */
-  struct wf__hooks *hooks;         /* those registered through this tensor, wherever they hang */
+  uint32_t output;   /* which output of grad_fn */
+  wf__node *grad_fn; /* one reference; NULL for leaves */
+  wf__node *_Atomic
+      accumulator; /* of a leaf: owned, but it holds a reference of the meta only while something refers to it */
+  wf_tensor *grad; /* one reference */
+  struct wf__hooks *hooks; /* those registered through this tensor, wherever they hang */
 };
 
 wf__meta *wf__meta_new(void);
@@ -87,7 +88,7 @@ wf_status wf__view_refuse(const wf_tensor *view, bool indirect);
 #define WF__NODE_CLASSES 64
 typedef struct wf__modes {
   uint64_t sequence;
-  wf__node *dying;                 /* nodes whose last reference went, while one is being freed */
+  wf__node *dying; /* nodes whose last reference went, while one is being freed */
   bool freeing;
   struct wf__checkpoint *recording; /* the innermost checkpoint whose function runs */
   wf__node *free[WF__NODE_CLASSES];
@@ -105,8 +106,8 @@ typedef struct wf__capture {
   wf_tensor *result;
 } wf__capture;
 /* Runs the graph from the roots. roots[i] and grads[i] are borrowed. captures may be NULL: accumulate into leaves. */
-wf_status wf__engine_run(const wf__edge *roots, wf_tensor *const *grads, int n, wf__capture *captures, int captures_n, bool retain_graph,
-                         bool create_graph);
+wf_status wf__engine_run(const wf__edge *roots, wf_tensor *const *grads, int n, wf__capture *captures, int captures_n,
+                         bool retain_graph, bool create_graph);
 
 /* ---- checkpoint.c --------------------------------------------------------------------------------------------------------- */
 

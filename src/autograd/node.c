@@ -90,7 +90,8 @@ bool wf__needs_grad(const wf_tensor *const *inputs, int n) {
   return false;
 }
 
-wf__node *wf__node_new(const wf__node_class *cls, const wf_tensor *const *inputs, int n, int saves, size_t payload_bytes) {
+wf__node *wf__node_new(const wf__node_class *cls, const wf_tensor *const *inputs, int n, int saves,
+                       size_t payload_bytes) {
   wf__node *node = wf__node_raw(cls, n, saves, payload_bytes);
   if (!node) return NULL;
   for (int i = 0; i < n; i++) {

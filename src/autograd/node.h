@@ -17,26 +17,26 @@ typedef struct wf__edge {
 } wf__edge;
 
 typedef struct wf__node_class {
-  const char *name;   /* PyTorch's, "MulBackward0" */
+  const char *name; /* PyTorch's, "MulBackward0" */
   /* grad[i]: gradient of the i-th output, NULL for none. Fills out[i] for each edge i that wf__node_wants; out[] comes in as NULLs and
    * NULL means no gradient. Results live in the engine's scope. */
   wf_status (*apply)(wf__node *node, wf_tensor *const *grad, wf_tensor **out);
-  void (*destroy)(wf__node *node);   /* frees what the payload owns; may be NULL */
+  void (*destroy)(wf__node *node); /* frees what the payload owns; may be NULL */
 } wf__node_class;
 
 /* A tensor kept for backward: layout, storage, version and connectivity, no handle. */
 typedef struct wf__saved {
   wf__layout layout;
-  wf__storage *storage;        /* NULL: nothing saved, or released */
+  wf__storage *storage; /* NULL: nothing saved, or released */
   wf__version *version;
-  wf__meta *meta;              /* of an input; an output gets its node back at wf__saved_get */
+  wf__meta *meta;                    /* of an input; an output gets its node back at wf__saved_get */
   struct wf__checkpoint *checkpoint; /* the tensor isn't kept but computed again; `expected` is its number there */
   uint32_t expected;
-  uint32_t output;             /* which output of the node, when is_output */
+  uint32_t output; /* which output of the node, when is_output */
   uint8_t dtype;
   bool is_output;
-  bool computed;               /* an input that had a gradient function */
-  bool is_view;                /* a tracked view: its function is renewed when its base changes */
+  bool computed; /* an input that had a gradient function */
+  bool is_view;  /* a tracked view: its function is renewed when its base changes */
 } wf__saved;
 
 /* What the gradient of one output must look like: as the output. */
@@ -50,26 +50,28 @@ typedef struct wf__result {
 struct wf__node {
   const wf__node_class *cls;
   atomic_int refs;
-  uint32_t outputs;            /* how many of results[] are known */
+  uint32_t outputs; /* how many of results[] are known */
   uint32_t edges, saves;
-  uint16_t size_class;         /* node.c: which free list the block returns to */
-  bool released;               /* saved tensors are gone */
-  bool keeps_number;           /* a number stands where PyTorch saves a tensor: counts as saved when the graph is used twice */
-  uint64_t sequence;           /* later operators have higher numbers; leaves have the maximum */
-  const void *site;            /* the user's line, while tracing or in anomaly mode */
+  uint16_t size_class; /* node.c: which free list the block returns to */
+  bool released;       /* saved tensors are gone */
+  bool keeps_number;   /* a number stands where PyTorch saves a tensor: counts as saved when the graph is used twice */
+  uint64_t sequence;   /* later operators have higher numbers; leaves have the maximum */
+  const void *site;    /* the user's line, while tracing or in anomaly mode */
   struct wf__hooks *hooks;
-  wf__edge *edge;              /* [edges] */
-  wf__saved *saved;            /* [saves] */
-  void *payload;               /* numbers that the derivative needs; payload_bytes, zeroed */
-  wf__result first;            /* of output 0 */
-  wf__result *more;            /* of outputs 1 …; room for `room` */
+  wf__edge *edge;   /* [edges] */
+  wf__saved *saved; /* [saves] */
+  void *payload;    /* numbers that the derivative needs; payload_bytes, zeroed */
+  wf__result first; /* of output 0 */
+  wf__result *more; /* of outputs 1 …; room for `room` */
   uint32_t room;
-  uint32_t slot;               /* engine: place in `task`'s list */
+  uint32_t slot;                 /* engine: place in `task`'s list */
   struct wf__task *_Atomic task; /* engine: the pass that has claimed the node */
-  wf__node *next;              /* node.c: list of nodes to be freed */
+  wf__node *next;                /* node.c: list of nodes to be freed */
 };
 
-static inline wf__result *wf__node_result(wf__node *node, uint32_t output) { return output ? &node->more[output - 1] : &node->first; }
+static inline wf__result *wf__node_result(wf__node *node, uint32_t output) {
+  return output ? &node->more[output - 1] : &node->first;
+}
 
 /* ---- connectivity of tensors ----------------------------------------------------------------------------------------- */
 
@@ -84,7 +86,8 @@ wf__node *wf__grad_fn(const wf_tensor *t);
 bool wf__needs_grad(const wf_tensor *const *inputs, int n);
 /* A node whose edge i leads to inputs[i] (none for NULLs and inputs without grad), with room for `saves` saved tensors and a zeroed payload.
  * One reference, the caller's. NULL on error. */
-wf__node *wf__node_new(const wf__node_class *cls, const wf_tensor *const *inputs, int n, int saves, size_t payload_bytes);
+wf__node *wf__node_new(const wf__node_class *cls, const wf_tensor *const *inputs, int n, int saves,
+                       size_t payload_bytes);
 wf__node *wf__node_retain(wf__node *node);
 void wf__node_release(wf__node *node);
 /* Keeps an input (or any tensor) in slot `slot`. */
@@ -97,7 +100,9 @@ wf_status wf__set_history(wf_tensor *t, wf__node *node, int output);
 
 /* ---- in derivatives -------------------------------------------------------------------------------------------------- */
 
-static inline bool wf__node_wants(const wf__node *node, int edge) { return (uint32_t)edge < node->edges && node->edge[edge].node != NULL; }
+static inline bool wf__node_wants(const wf__node *node, int edge) {
+  return (uint32_t)edge < node->edges && node->edge[edge].node != NULL;
+}
 /* The saved tensor, in the engine's scope; NULL with an error record when it was changed or released, NULL without one when the slot
  * is empty. */
 wf_tensor *wf__saved_get(wf__node *node, int slot);
@@ -124,7 +129,7 @@ wf__node *wf__node_as_strided(const wf_tensor *self, const wf__layout *view, boo
 
 typedef struct wf__autograd_ops {
   wf_tensor *(*add)(const wf_tensor *a, const wf_tensor *b);
-  wf_tensor *(*sum_to)(const wf_tensor *t, wf_dims size);          /* t's own when the size fits already */
+  wf_tensor *(*sum_to)(const wf_tensor *t, wf_dims size); /* t's own when the size fits already */
   wf_tensor *(*clone)(const wf_tensor *t);
   wf_tensor *(*ones_like)(const wf_tensor *t);
   wf_tensor *(*zeros)(wf__device *device, wf_dtype dtype, wf_dims size);
@@ -134,7 +139,7 @@ typedef struct wf__autograd_ops {
   wf_status (*div_)(wf_tensor *self, const wf_tensor *other);
   wf_status (*copy_)(wf_tensor *self, const wf_tensor *source);
   bool (*has_nan)(const wf_tensor *t);
-  void (*random_get)(uint64_t state[2]);                           /* default generator; NULL slots: no generator yet */
+  void (*random_get)(uint64_t state[2]); /* default generator; NULL slots: no generator yet */
   void (*random_set)(const uint64_t state[2]);
 } wf__autograd_ops;
 void wf__autograd_register(const wf__autograd_ops *ops);

@@ -69,11 +69,13 @@ const char *wf__node_short_name(const wf__node *node, char buffer[WF__NODE_TEXT]
 }
 
 static wf_status fail_released(const wf__node *node) {
-  wf__fail(WF_RUNTIME,
-           "Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). "
-           "Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True "
-           "if you need to backward through the graph a second time or if you need to access saved tensors after calling backward.");
-  wf__hint("the graph's %s gave up its saved tensors in the first pass: pass retain_graph to that pass", node->cls->name);
+  wf__fail(
+      WF_RUNTIME,
+      "Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). "
+      "Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True "
+      "if you need to backward through the graph a second time or if you need to access saved tensors after calling backward.");
+  wf__hint("the graph's %s gave up its saved tensors in the first pass: pass retain_graph to that pass",
+           node->cls->name);
   return wf__self.pending;
 }
 
@@ -85,20 +87,23 @@ static wf_status fail_version(const wf__node *node, const wf__saved *s, uint32_t
   if (fn)
     snprintf(origin, sizeof origin, ", which is output %u of %s,", s->is_output ? s->output : s->meta->output,
              s->is_view && !s->is_output ? "AsStrided" : wf__node_short_name(fn, short_name));
-  wf__fail(WF_RUNTIME,
-           "one of the variables needed for gradient computation has been modified by an inplace operation: [%s %s]%s is at version %u; "
-           "expected version %u instead. Hint: %s",
-           wf__type_text(&shown), wf__dims_text(wf__layout_sizes(&s->layout), size), origin, current, s->expected,
-           wf__self.anomaly ? "the backtrace further above shows the operation that failed to compute its gradient. The variable in "
-                              "question was changed in there or anywhere later. Good luck!"
-                            : "enable anomaly detection to find the operation that failed to compute its gradient, with "
-                              "torch.autograd.set_detect_anomaly(True, check_nan=False).");
+  wf__fail(
+      WF_RUNTIME,
+      "one of the variables needed for gradient computation has been modified by an inplace operation: [%s %s]%s is at version %u; "
+      "expected version %u instead. Hint: %s",
+      wf__type_text(&shown), wf__dims_text(wf__layout_sizes(&s->layout), size), origin, current, s->expected,
+      wf__self.anomaly
+          ? "the backtrace further above shows the operation that failed to compute its gradient. The variable in "
+            "question was changed in there or anywhere later. Good luck!"
+          : "enable anomaly detection to find the operation that failed to compute its gradient, with "
+            "torch.autograd.set_detect_anomaly(True, check_nan=False).");
   const char *by = atomic_load_explicit(&s->version->changed_by, memory_order_relaxed);
   char where[200] = "", line[160];
   if (node && node->site) snprintf(where, sizeof where, " at %s", wf_site_name(node->site, line, sizeof line));
-  wf__hint("%s saved it%s at version %u; the last change in place was made by %s. Change a clone instead, or use the operator that "
-           "returns a new tensor",
-           saver, where, s->expected, by ? by : "an unnamed operator");
+  wf__hint(
+      "%s saved it%s at version %u; the last change in place was made by %s. Change a clone instead, or use the operator that "
+      "returns a new tensor",
+      saver, where, s->expected, by ? by : "an unnamed operator");
   return wf__self.pending;
 }
 
@@ -126,9 +131,10 @@ wf_status wf__node_check_saved(wf__node *node) {
 /* ---- use ------------------------------------------------------------------------------------------------------------- */
 
 static wf_status check_detached(const wf__saved *s) {
-  WF__CHECK(!s->computed || s->is_output || s->meta->grad_fn, WF_RUNTIME,
-            "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_().This is not supported, please use "
-            "out-of-place `.detach()` instead");
+  WF__CHECK(
+      !s->computed || s->is_output || s->meta->grad_fn, WF_RUNTIME,
+      "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_().This is not supported, please use "
+      "out-of-place `.detach()` instead");
   return WF_OK;
 }
 

@@ -29,21 +29,25 @@ wf_status wf__view_refuse(const wf_tensor *view, bool indirect) {
   const wf__node *fn = view->meta ? view->meta->grad_fn : NULL;
   bool multi = view->creation == WF__VIEW_MULTI_OUTPUT;
   if (!fn) {
-    snprintf(head, sizeof head, "A view was created in no_grad mode and %s modified inplace with grad mode enabled.", how);
-  } else if (multi) {
-    snprintf(head, sizeof head, "Output %u of %s is a view and %s modified inplace.", view->meta->output, wf__node_short_name(fn, name),
+    snprintf(head, sizeof head, "A view was created in no_grad mode and %s modified inplace with grad mode enabled.",
              how);
+  } else if (multi) {
+    snprintf(head, sizeof head, "Output %u of %s is a view and %s modified inplace.", view->meta->output,
+             wf__node_short_name(fn, name), how);
   } else {
-    snprintf(head, sizeof head,
-             "Output %u of %s is a view of a view which was created in no_grad mode and %s modified inplace with grad mode enabled.",
-             view->meta->output, wf__node_short_name(fn, name), how);
+    snprintf(
+        head, sizeof head,
+        "Output %u of %s is a view of a view which was created in no_grad mode and %s modified inplace with grad mode enabled.",
+        view->meta->output, wf__node_short_name(fn, name), how);
   }
-  wf__fail(WF_RUNTIME, "%s%s", head,
-           multi ? " This view is the output of a function that returns multiple views. Such functions do not allow the output views to "
-                   "be modified inplace. You should replace the inplace operation by an out-of-place one."
-                 : " Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the "
-                   "view and the inplace either both inside the no_grad block (if you don't want the inplace to be tracked) or both "
-                   "outside (if you want the inplace to be tracked).");
+  wf__fail(
+      WF_RUNTIME, "%s%s", head,
+      multi
+          ? " This view is the output of a function that returns multiple views. Such functions do not allow the output views to "
+            "be modified inplace. You should replace the inplace operation by an out-of-place one."
+          : " Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the "
+            "view and the inplace either both inside the no_grad block (if you don't want the inplace to be tracked) or both "
+            "outside (if you want the inplace to be tracked).");
   char text[WF__DESC_TEXT];
   wf__hint("the view is %s", wf__describe(view, text));
   return wf__self.pending;
@@ -168,7 +172,8 @@ static wf_status as_strided_apply(wf__node *node, wf_tensor *const *grad, wf_ten
     wf_tensor *g = sum_broadcast(grad[0], &view);
     if (!g) return wf__self.pending;
     if (!may_overlap(&view)) { /* the usual case: a copy instead of a sum */
-      wf_tensor *part = wf__ops.as_strided(flat, wf__layout_sizes(&view), wf__layout_strides(&view), view.offset - start);
+      wf_tensor *part =
+          wf__ops.as_strided(flat, wf__layout_sizes(&view), wf__layout_strides(&view), view.offset - start);
       if (!part) return wf__self.pending;
       WF__TRY(wf__ops.copy_(part, g));
     } else {
@@ -184,7 +189,8 @@ const wf__node_class wf__as_strided_class = {"AsStridedBackward0", as_strided_ap
 static const wf__node_class as_strided_in_place_class = {"AsStridedBackward1", as_strided_apply, NULL};
 
 wf__node *wf__node_as_strided(const wf_tensor *self, const wf__layout *view, bool in_place) {
-  wf__node *node = wf__node_new(in_place ? &as_strided_in_place_class : &wf__as_strided_class, &self, 1, 0, sizeof(strided));
+  wf__node *node =
+      wf__node_new(in_place ? &as_strided_in_place_class : &wf__as_strided_class, &self, 1, 0, sizeof(strided));
   if (node) *(strided *)node->payload = (strided){wf__device_of(self), self->dtype, self->layout, *view};
   return node;
 }

@@ -16,8 +16,8 @@ float wf__f16_to_f32(uint16_t h) {
 uint16_t wf__f32_to_f16(float f) {
   uint32_t u = wf__f32_bits(f), sign = (u >> 16) & 0x8000u, rest = u & 0x7fffffffu;
   if (rest > 0x7f800000u) return (uint16_t)(sign | 0x7e00u);
-  if (rest >= 0x477ff000u) return (uint16_t)(sign | 0x7c00u);       /* 65520 and above round to infinity */
-  if (rest < 0x38800000u) {                                         /* below 2^-14: subnormal, let f32 addition round */
+  if (rest >= 0x477ff000u) return (uint16_t)(sign | 0x7c00u); /* 65520 and above round to infinity */
+  if (rest < 0x38800000u) {                                   /* below 2^-14: subnormal, let f32 addition round */
     uint32_t rounded = wf__f32_bits(wf__bits_f32(rest) + 0.5f) - 0x3f000000u;
     return (uint16_t)(sign | rounded);
   }
@@ -87,8 +87,9 @@ static bool fits(wf_scalar s, wf_dtype dtype) {
 }
 
 wf_status wf__scalar_check_fits(wf_scalar s, wf_dtype dtype) {
-  static const char *const stored_names[WF_DTYPE_COUNT] = {[WF_U8] = "uint8_t", [WF_I8] = "int8_t", [WF_I16] = "int16_t",
-      [WF_I32] = "int", [WF_I64] = "int64_t", [WF_F16] = "c10::Half", [WF_BF16] = "c10::BFloat16", [WF_F32] = "float"};
+  static const char *const stored_names[WF_DTYPE_COUNT] = {
+      [WF_U8] = "uint8_t",  [WF_I8] = "int8_t",     [WF_I16] = "int16_t",        [WF_I32] = "int",
+      [WF_I64] = "int64_t", [WF_F16] = "c10::Half", [WF_BF16] = "c10::BFloat16", [WF_F32] = "float"};
   if (fits(s, dtype)) return WF_OK;
   return wf__fail(WF_RUNTIME, "value cannot be converted to type %s without overflow", stored_names[dtype]);
 }

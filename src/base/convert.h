@@ -5,8 +5,16 @@
 #include <string.h>
 #include <weft/dtype.h>
 
-static inline uint32_t wf__f32_bits(float f) { uint32_t u; memcpy(&u, &f, 4); return u; }
-static inline float wf__bits_f32(uint32_t u) { float f; memcpy(&f, &u, 4); return f; }
+static inline uint32_t wf__f32_bits(float f) {
+  uint32_t u;
+  memcpy(&u, &f, 4);
+  return u;
+}
+static inline float wf__bits_f32(uint32_t u) {
+  float f;
+  memcpy(&f, &u, 4);
+  return f;
+}
 static inline float wf__bf16_to_f32(uint16_t h) { return wf__bits_f32((uint32_t)h << 16); }
 static inline uint16_t wf__f32_to_bf16(float f) {
   uint32_t u = wf__f32_bits(f);

@@ -13,7 +13,8 @@
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static wf__isa best;
-static size_t cache_bytes; /* asked for once: on a virtual machine each CPUID instruction is a trap of tens of microseconds */
+static size_t
+    cache_bytes; /* asked for once: on a virtual machine each CPUID instruction is a trap of tens of microseconds */
 
 static const char *const names[] = {"ref", "base", "avx2", "avx512"};
 

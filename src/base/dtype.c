@@ -7,10 +7,9 @@ typedef struct facts {
   uint8_t bytes, kind;
 } facts;
 
-static const facts table[WF_DTYPE_COUNT] = {
-    [WF_DTYPE_NONE] = {"none", "none", 0, WF_KIND_NONE},
+static const facts table[WF_DTYPE_COUNT] = {[WF_DTYPE_NONE] = {"none", "none", 0, WF_KIND_NONE},
 #define WF_X(NAME, value, bytes, kind, brief, name, ...) [value] = {brief, name, bytes, WF_KIND_##kind},
-    WF_DTYPE_TABLE(WF_X)
+                                            WF_DTYPE_TABLE(WF_X)
 #undef WF_X
 };
 

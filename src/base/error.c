@@ -59,7 +59,8 @@ wf_status wf__fail_memory(size_t bytes) {
 
 wf_error wf_error_peek(void) {
   static const wf_error none = {WF_OK, "", "", "", NULL};
-  static const wf_error no_record = {WF_NO_MEMORY, "out of host memory: not even room for the error text", "", "", NULL};
+  static const wf_error no_record = {WF_NO_MEMORY, "out of host memory: not even room for the error text", "", "",
+                                     NULL};
   if (!wf__self.pending) return none;
   return wf__self.record ? wf__self.record->error : no_record;
 }
@@ -81,15 +82,17 @@ void wf__error_resume(wf_status status) {
 }
 
 const char *wf_status_name(wf_status status) {
-  static const char *const names[] = {"OK",        "RuntimeError", "IndexError",  "ValueError", "TypeError", "NotImplementedError",
-                                      "OutOfMemoryError", "DeviceError",  "IOError", "Cancelled"};
+  static const char *const names[] = {
+      "OK",          "RuntimeError", "IndexError", "ValueError", "TypeError", "NotImplementedError", "OutOfMemoryError",
+      "DeviceError", "IOError",      "Cancelled"};
   return (unsigned)status < sizeof names / sizeof *names ? names[status] : "UnknownError";
 }
 
 char *wf__dims_text(wf_dims d, char buffer[WF__DIMS_TEXT]) {
   char *p = buffer, *end = buffer + WF__DIMS_TEXT;
   *p++ = '[';
-  for (int i = 0; i < d.n && end - p > 24; i++) p += snprintf(p, (size_t)(end - p), i ? ", %lld" : "%lld", (long long)d.at[i]);
+  for (int i = 0; i < d.n && end - p > 24; i++)
+    p += snprintf(p, (size_t)(end - p), i ? ", %lld" : "%lld", (long long)d.at[i]);
   snprintf(p, (size_t)(end - p), "]");
   return buffer;
 }

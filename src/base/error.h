@@ -13,19 +13,19 @@ WF_TOOLS_API void wf__hint(const char *format, ...) WF_PRINTF(1, 2);
 wf_status wf__fail_memory(size_t bytes);
 
 /* Returns from the enclosing function with the pending status, or with `value`, when a step failed. */
-#define WF__TRY(step)                              \
-  do {                                             \
-    wf_status wf__s = (step);                      \
+#define WF__TRY(step)                               \
+  do {                                              \
+    wf_status wf__s = (step);                       \
     if (WF__UNLIKELY(wf__s != WF_OK)) return wf__s; \
   } while (0)
-#define WF__TRY_OR(step, value)                          \
-  do {                                                   \
-    if (WF__UNLIKELY((step) != WF_OK)) return (value);   \
+#define WF__TRY_OR(step, value)                        \
+  do {                                                 \
+    if (WF__UNLIKELY((step) != WF_OK)) return (value); \
   } while (0)
 /* PyTorch's TORCH_CHECK: `return wf__fail(...)` unless it holds. */
-#define WF__CHECK(condition, ...)                                        \
-  do {                                                                   \
-    if (WF__UNLIKELY(!(condition))) return wf__fail(__VA_ARGS__);        \
+#define WF__CHECK(condition, ...)                                 \
+  do {                                                            \
+    if (WF__UNLIKELY(!(condition))) return wf__fail(__VA_ARGS__); \
   } while (0)
 
 /* Puts an error aside so that something else can run, and back. For cleanup paths that must call operators. */

@@ -36,7 +36,9 @@ void *wf__calloc(size_t count, size_t bytes) {
   return checked(calloc(1, total ? total : 1), total);
 }
 
-void *wf__realloc(void *old, size_t bytes) { return checked(wf__fault_hit() ? NULL : realloc(old, bytes ? bytes : 1), bytes); }
+void *wf__realloc(void *old, size_t bytes) {
+  return checked(wf__fault_hit() ? NULL : realloc(old, bytes ? bytes : 1), bytes);
+}
 
 void wf__release(void *p) { free(p); }
 

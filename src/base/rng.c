@@ -9,7 +9,8 @@
 
 void wf__philox(uint64_t seed, uint64_t offset, uint64_t subsequence, uint32_t out[4]) {
   uint32_t key_a = (uint32_t)seed, key_b = (uint32_t)(seed >> 32);
-  uint32_t c0 = (uint32_t)offset, c1 = (uint32_t)(offset >> 32), c2 = (uint32_t)subsequence, c3 = (uint32_t)(subsequence >> 32);
+  uint32_t c0 = (uint32_t)offset, c1 = (uint32_t)(offset >> 32), c2 = (uint32_t)subsequence,
+           c3 = (uint32_t)(subsequence >> 32);
   for (int i = 0; i < ROUNDS; i++) {
     uint64_t a = (uint64_t)MULTIPLIER_A * c0, b = (uint64_t)MULTIPLIER_B * c2;
     uint32_t n0 = (uint32_t)(b >> 32) ^ c1 ^ key_a, n2 = (uint32_t)(a >> 32) ^ c3 ^ key_b;

@@ -7,5 +7,7 @@
 void wf__philox(uint64_t seed, uint64_t offset, uint64_t subsequence, uint32_t out[4]);
 /* Uniform in [0, 1) with 24 and 53 bits. */
 static inline float wf__unit_float(uint32_t w) { return (float)(w >> 8) * 0x1p-24f; }
-static inline double wf__unit_double(uint32_t hi, uint32_t lo) { return (double)(((uint64_t)hi << 21) | (lo >> 11)) * 0x1p-53; }
+static inline double wf__unit_double(uint32_t hi, uint32_t lo) {
+  return (double)(((uint64_t)hi << 21) | (lo >> 11)) * 0x1p-53;
+}
 #endif

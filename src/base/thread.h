@@ -10,13 +10,13 @@
 /* One public call in progress; lives on the C stack. The outermost call's return address is the user's line. */
 typedef struct wf__frame {
   struct wf__frame *outer;
-  const char *op;      /* static string: "add" */
-  const void *site;    /* of the outermost frame; inherited inward */
+  const char *op;   /* static string: "add" */
+  const void *site; /* of the outermost frame; inherited inward */
 } wf__frame;
 
 typedef struct wf__thread {
-  wf_status pending;         /* WF_OK: none. Duplicates record->status so that the common check touches one line */
-  bool grad_disabled;        /* so that zero means PyTorch's default */
+  wf_status pending;  /* WF_OK: none. Duplicates record->status so that the common check touches one line */
+  bool grad_disabled; /* so that zero means PyTorch's default */
   bool anomaly;
   uint8_t copy_policy;       /* wf_copy_policy */
   uint8_t asked;             /* depth of "this copy was asked for": copy_, clone, to … set it while they run */
@@ -53,14 +53,14 @@ static inline wf__frame *wf__frame_enter(wf__frame *f, const char *op, const voi
 static inline void wf__frame_leave(wf__frame **f) { wf__self.frame = (*f)->outer; }
 
 /* First statement of each public operator: pushes the frame until the function returns, whatever way. */
-#define WF__ENTER(name)                                                                                       \
-  wf__frame wf__frame_here;                                                                                   \
-  wf__frame *wf__frame_guard __attribute__((cleanup(wf__frame_leave), unused)) =                              \
+#define WF__ENTER(name)                                                          \
+  wf__frame wf__frame_here;                                                      \
+  wf__frame *wf__frame_guard __attribute__((cleanup(wf__frame_leave), unused)) = \
       wf__frame_enter(&wf__frame_here, (name), __builtin_return_address(0))
 /* The same, and returns `value` at once while an error is pending: operators do nothing then. */
-#define WF__OP(name, value)                          \
-  WF__ENTER(name);                                   \
-  do {                                               \
+#define WF__OP(name, value)                           \
+  WF__ENTER(name);                                    \
+  do {                                                \
     if (WF__UNLIKELY(wf__self.pending)) return value; \
   } while (0)
 

@@ -7,8 +7,9 @@
 static wf_status field_bytes(const wf_field *f, size_t *bytes) {
   size_t n = wf_dtype_size(f->dtype);
   WF__CHECK(n, WF_VALUE, "field '%s' has no dtype", f->name ? f->name : "");
-  WF__CHECK(f->ndim >= 0 && f->ndim < WF_MAX_DIMS, WF_VALUE, "field '%s' has %d dimensions; a sample can have at most %d",
-            f->name ? f->name : "", f->ndim, WF_MAX_DIMS - 1);
+  WF__CHECK(f->ndim >= 0 && f->ndim < WF_MAX_DIMS, WF_VALUE,
+            "field '%s' has %d dimensions; a sample can have at most %d", f->name ? f->name : "", f->ndim,
+            WF_MAX_DIMS - 1);
   for (int i = 0; i < f->ndim; i++)
     WF__CHECK(f->size[i] >= 0 && !__builtin_mul_overflow(n, (size_t)f->size[i], &n), WF_VALUE,
               "field '%s' has a negative size or is too large", f->name ? f->name : "");
@@ -27,8 +28,8 @@ static wf_status fill(wf_dataset *d, const wf_field *fields, int n) {
 wf_dataset *wf_dataset_new(const wf_dataset_ops *ops, void *context, int64_t count, const wf_field *fields, int n) {
   WF__OP("dataset_new", NULL);
   if (!ops || !ops->fetch || count < 0 || n < 1 || n > WF_SAMPLE_FIELDS || !fields) {
-    wf__fail(WF_VALUE, "a dataset needs fetch, a count of 0 or more and 1 to %d fields; got count=%lld, fields=%d", WF_SAMPLE_FIELDS,
-             (long long)count, n);
+    wf__fail(WF_VALUE, "a dataset needs fetch, a count of 0 or more and 1 to %d fields; got count=%lld, fields=%d",
+             WF_SAMPLE_FIELDS, (long long)count, n);
     return NULL;
   }
   wf_dataset *d = wf__calloc(1, sizeof *d);
@@ -60,8 +61,8 @@ const wf_field *wf_dataset_fields(const wf_dataset *d, int *n) {
 
 wf_status wf_dataset_fetch(wf_dataset *d, int64_t index, void *const *field) {
   WF__OP("dataset_fetch", wf__self.pending);
-  WF__CHECK(d && index >= 0 && index < d->count, WF_INDEX, "sample %lld is out of range for a dataset of %lld samples", (long long)index,
-            (long long)wf_dataset_count(d));
+  WF__CHECK(d && index >= 0 && index < d->count, WF_INDEX, "sample %lld is out of range for a dataset of %lld samples",
+            (long long)index, (long long)wf_dataset_count(d));
   wf_status status = d->ops.fetch(d->context, index, field);
   if (status && !wf__self.pending) wf__fail(status, "sample %lld could not be read", (long long)index);
   return status;
@@ -69,7 +70,9 @@ wf_status wf_dataset_fetch(wf_dataset *d, int64_t index, void *const *field) {
 
 /* ---- the first n samples -------------------------------------------------------------------------------------------------- */
 
-static wf_status fetch_from_whole(void *context, int64_t index, void *const *field) { return wf_dataset_fetch(context, index, field); }
+static wf_status fetch_from_whole(void *context, int64_t index, void *const *field) {
+  return wf_dataset_fetch(context, index, field);
+}
 
 wf_dataset *wf_dataset_take(wf_dataset *d, int64_t n) {
   WF__OP("dataset_take", NULL);

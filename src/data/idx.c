@@ -26,14 +26,17 @@ typedef struct images {
 
 #define FIRST_PIECE ((size_t)16 << 20)
 
-static uint32_t big_endian(const uint8_t *b) { return (uint32_t)b[0] << 24 | (uint32_t)b[1] << 16 | (uint32_t)b[2] << 8 | b[3]; }
+static uint32_t big_endian(const uint8_t *b) {
+  return (uint32_t)b[0] << 24 | (uint32_t)b[1] << 16 | (uint32_t)b[2] << 8 | b[3];
+}
 
 static wf_status read_header(idx_file *f, int dims) {
   uint8_t word[4];
   WF__TRY(wf__input_exactly(f->stream, word, 4, "the header"));
   uint32_t magic = big_endian(word), wanted = TYPE_U8 << 8 | (uint32_t)dims;
-  WF__CHECK(magic == wanted, WF_VALUE, "%s: not an IDX file of unsigned bytes with %d dimension%s: its magic is 0x%08x, not 0x%08x", f->path,
-            dims, dims == 1 ? "" : "s", magic, wanted);
+  WF__CHECK(magic == wanted, WF_VALUE,
+            "%s: not an IDX file of unsigned bytes with %d dimension%s: its magic is 0x%08x, not 0x%08x", f->path, dims,
+            dims == 1 ? "" : "s", magic, wanted);
   f->dims = dims;
   for (int i = 0; i < dims; i++) {
     WF__TRY(wf__input_exactly(f->stream, word, 4, "the header"));
@@ -73,8 +76,8 @@ static uint8_t *read_data(idx_file *f, size_t n) {
 
 static wf_status check_labels(const idx_file *f, const uint8_t *labels, int64_t n, int64_t classes) {
   for (int64_t i = 0; i < n; i++)
-    WF__CHECK(labels[i] < classes, WF_VALUE, "%s: label %d of sample %lld is out of range for %lld classes", f->path, labels[i], (long long)i,
-              (long long)classes);
+    WF__CHECK(labels[i] < classes, WF_VALUE, "%s: label %d of sample %lld is out of range for %lld classes", f->path,
+              labels[i], (long long)i, (long long)classes);
   return WF_OK;
 }
 
@@ -85,7 +88,8 @@ static wf_status read_images(idx_file *f, images *set) {
   size_t bytes;
   set->image_bytes = (size_t)f->size[1] * (size_t)f->size[2]; /* each below 2^32 */
   WF__CHECK(!__builtin_mul_overflow(set->image_bytes, (size_t)f->size[0], &bytes) && bytes <= INT64_MAX, WF_VALUE,
-            "%s: %lld images of %lld x %lld are too many", f->path, (long long)f->size[0], (long long)f->size[1], (long long)f->size[2]);
+            "%s: %lld images of %lld x %lld are too many", f->path, (long long)f->size[0], (long long)f->size[1],
+            (long long)f->size[2]);
   set->pixels = read_data(f, bytes);
   return set->pixels ? WF_OK : wf__self.pending;
 }
@@ -94,8 +98,8 @@ static wf_status read_labels(idx_file *f, images *set, const idx_file *of, int64
   f->stream = wf__input_open(f->path);
   if (!f->stream) return wf__self.pending;
   WF__TRY(read_header(f, 1));
-  WF__CHECK(f->size[0] == of->size[0], WF_VALUE, "%s holds %lld images, but %s holds %lld labels", of->path, (long long)of->size[0], f->path,
-            (long long)f->size[0]);
+  WF__CHECK(f->size[0] == of->size[0], WF_VALUE, "%s holds %lld images, but %s holds %lld labels", of->path,
+            (long long)of->size[0], f->path, (long long)f->size[0]);
   set->labels = read_data(f, (size_t)f->size[0]);
   return set->labels ? check_labels(f, set->labels, f->size[0], classes) : wf__self.pending;
 }
@@ -124,7 +128,8 @@ static wf_dataset *dataset_of(images *set, const idx_file *f) {
 
 wf_dataset *wf_dataset_idx(const char *image_path, const char *label_path, int64_t classes) {
   WF__OP("dataset_idx", NULL);
-  if (!image_path || !label_path || classes < 1) return wf__fail(WF_VALUE, "an IDX dataset needs two paths and at least 1 class"), NULL;
+  if (!image_path || !label_path || classes < 1)
+    return wf__fail(WF_VALUE, "an IDX dataset needs two paths and at least 1 class"), NULL;
   images *set = wf__calloc(1, sizeof *set);
   idx_file image_file = {.path = image_path}, label_file = {.path = label_path};
   wf_status status = set ? read_images(&image_file, set) : wf__self.pending;

@@ -25,12 +25,16 @@ wf_status wf_pipeline_parse(const char *text, wf_pipeline *pipeline) {
 
 static wf_status check(const wf_dataset *d, const wf_loader_options *o) {
   WF__CHECK(d, WF_VALUE, "a loader needs a dataset");
-  WF__CHECK(o->batch_size > 0, WF_VALUE, "batch_size should be a positive integer value, but got batch_size=%lld", (long long)o->batch_size);
-  WF__CHECK(o->workers >= 0, WF_VALUE, "num_workers option should be non-negative; use num_workers=0 to disable multiprocessing.");
-  WF__CHECK(o->workers <= MAX_WORKERS, WF_VALUE, "at most %d workers can load for one loader; got %d", MAX_WORKERS, o->workers);
+  WF__CHECK(o->batch_size > 0, WF_VALUE, "batch_size should be a positive integer value, but got batch_size=%lld",
+            (long long)o->batch_size);
+  WF__CHECK(o->workers >= 0, WF_VALUE,
+            "num_workers option should be non-negative; use num_workers=0 to disable multiprocessing.");
+  WF__CHECK(o->workers <= MAX_WORKERS, WF_VALUE, "at most %d workers can load for one loader; got %d", MAX_WORKERS,
+            o->workers);
   WF__CHECK(o->timeout_s >= 0, WF_VALUE, "timeout option should be non-negative");
   WF__CHECK(!o->timeout_s || o->workers, WF_VALUE, "timeout option needs workers > 0: without workers nothing waits");
-  WF__CHECK(o->ahead >= 0 && o->ahead <= MAX_AHEAD, WF_VALUE, "ahead should lie between 0 and %d, but got ahead=%d", MAX_AHEAD, o->ahead);
+  WF__CHECK(o->ahead >= 0 && o->ahead <= MAX_AHEAD, WF_VALUE, "ahead should lie between 0 and %d, but got ahead=%d",
+            MAX_AHEAD, o->ahead);
   WF__CHECK((unsigned)o->pipeline <= WF_PIPELINE_PREFETCH, WF_VALUE, "unknown pipeline %d", (int)o->pipeline);
   return WF_OK;
 }
@@ -43,7 +47,8 @@ static int choose_ahead(const wf_loader *l) {
   if (!l->ahead_of_time) return 1;
   if (l->options.ahead) return l->options.ahead;
   if (!l->loaded || !l->intervals) return 2;
-  int64_t load = l->load_ns / l->loaded, copy = l->copies ? l->copy_ns / l->copies : 0, compute = l->compute_ns / l->intervals;
+  int64_t load = l->load_ns / l->loaded, copy = l->copies ? l->copy_ns / l->copies : 0,
+          compute = l->compute_ns / l->intervals;
   int workers = l->threads ? l->threads : 1;
   int64_t step = compute > load / workers ? compute : load / workers;
   int64_t ahead = step > 0 ? (load + copy + step - 1) / step + 1 : MAX_AHEAD;
@@ -246,7 +251,8 @@ static wf_status obtain(wf_loader *l, wf__slot *s) {
     l->wait_ns += waited;
     /* Who was late? A worker that itself waited for the device to let go of the slot wasn't. */
     bool for_device = s->blocked_ns > waited / 2;
-    wf__trace_wait(for_device ? "device, all batches ahead are queued" : "loader", for_device ? l->options.device : wf_cpu(), start);
+    wf__trace_wait(for_device ? "device, all batches ahead are queued" : "loader",
+                   for_device ? l->options.device : wf_cpu(), start);
   }
   wf_zone_end();
   WF__TRY(status);
@@ -258,7 +264,8 @@ static wf_status obtain(wf_loader *l, wf__slot *s) {
 static wf_status report(wf_loader *l, wf__slot *s) {
   wf__fail(s->failure, "%s", s->text);
   if (s->worker >= 0)
-    wf__hint("raised by worker %d while it loaded batch %lld; the next call goes on behind it", s->worker, (long long)s->batch);
+    wf__hint("raised by worker %d while it loaded batch %lld; the next call goes on behind it", s->worker,
+             (long long)s->batch);
   pthread_mutex_lock(&l->lock);
   s->state = WF__SLOT_FREE;
   pthread_mutex_unlock(&l->lock);

@@ -12,7 +12,13 @@
 
 #define WF__LOADER_SLOTS 18
 
-typedef enum wf__slot_state { WF__SLOT_FREE, WF__SLOT_QUEUED, WF__SLOT_LOADING, WF__SLOT_READY, WF__SLOT_FAILED } wf__slot_state;
+typedef enum wf__slot_state {
+  WF__SLOT_FREE,
+  WF__SLOT_QUEUED,
+  WF__SLOT_LOADING,
+  WF__SLOT_READY,
+  WF__SLOT_FAILED
+} wf__slot_state;
 
 typedef struct wf__slot {
   wf__slot_state state;
@@ -23,7 +29,7 @@ typedef struct wf__slot {
   wf_event *started, *copied;          /* around the transfer */
   wf_event *consumed;                  /* behind the work on the batch */
   int worker;
-  int64_t blocked_ns;                  /* how long its worker waited for the device before loading */
+  int64_t blocked_ns; /* how long its worker waited for the device before loading */
   wf_status failure;
   char text[512];
 } wf__slot;
@@ -32,22 +38,22 @@ struct wf_loader {
   wf_dataset *dataset;
   wf_loader_options options;
   wf__device *device;
-  wf_stream *copy_stream;      /* prefetch on an asynchronous device */
+  wf_stream *copy_stream; /* prefetch on an asynchronous device */
   bool on_device, ahead_of_time;
-  int64_t *order;              /* of this epoch */
-  int64_t samples, batches;    /* of an epoch, drop_last considered */
+  int64_t *order;           /* of this epoch */
+  int64_t samples, batches; /* of an epoch, drop_last considered */
 
   pthread_mutex_t lock;
-  pthread_cond_t work, done;   /* a slot was queued; a slot became READY or FAILED, or a worker ended */
+  pthread_cond_t work, done; /* a slot was queued; a slot became READY or FAILED, or a worker ended */
   bool stopping;
   int threads, running;
   pthread_t thread[64];
   int64_t next_queued, next_out;
   wf__slot slot[WF__LOADER_SLOTS];
-  wf__slot *current;           /* handed out last */
-  const void *site;            /* the consumer's last call: what workers start is its doing */
+  wf__slot *current; /* handed out last */
+  const void *site;  /* the consumer's last call: what workers start is its doing */
 
-  int ahead, last_slot;        /* batches loaded ahead; the slot queued last */
+  int ahead, last_slot; /* batches loaded ahead; the slot queued last */
   int64_t last_return_ns;
   int64_t load_ns, copy_ns, compute_ns, wait_ns; /* sums of the epoch */
   int64_t loaded, copies, returned, intervals;

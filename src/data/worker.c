@@ -29,7 +29,8 @@ static wf__slot *lowest_queued(wf_loader *l) {
 static void fill(wf_loader *l, wf__slot *s, int number) {
   s->state = WF__SLOT_LOADING;
   wf__frame frame;
-  wf__frame *guard __attribute__((cleanup(wf__frame_leave), unused)) = wf__frame_enter(&frame, "loader_worker", l->site);
+  wf__frame *guard __attribute__((cleanup(wf__frame_leave), unused)) =
+      wf__frame_enter(&frame, "loader_worker", l->site);
   pthread_mutex_unlock(&l->lock);
   int64_t start = wf_clock_ns();
   wf__slot_load(l, s, number);
@@ -72,7 +73,8 @@ wf_status wf__workers_start(wf_loader *l) {
     pthread_mutex_unlock(&l->lock);
     if (failed) {
       wf__release(w);
-      return wf__fail(WF_RUNTIME, "worker thread %d of %d could not be started (error %d)", i, l->options.workers, failed);
+      return wf__fail(WF_RUNTIME, "worker thread %d of %d could not be started (error %d)", i, l->options.workers,
+                      failed);
     }
   }
   return WF_OK;
@@ -90,7 +92,8 @@ int wf__workers_stop(wf_loader *l) {
   for (int i = 0; i < l->threads; i++) {
     if (!pthread_timedjoin_np(l->thread[i], NULL, &until)) continue;
     pthread_detach(l->thread[i]);
-    wf__log(WF_LOG_WARNING, "loader: worker %d did not end within %d s: it is still inside the dataset's fetch", i, STOP_TIMEOUT_S);
+    wf__log(WF_LOG_WARNING, "loader: worker %d did not end within %d s: it is still inside the dataset's fetch", i,
+            STOP_TIMEOUT_S);
     stuck++;
   }
   return stuck;

@@ -25,8 +25,10 @@ static bool core_is_one_of(const char *const *names) {
 }
 
 __attribute__((constructor)) static void choose_core_by_features(void) {
-  static const char *const with_avx512[] = {"SkylakeX", "Cooperlake", "SapphireRapids", "Zen", NULL}; /* Zen: its own choice for AMD */
-  static const char *const with_avx2[] = {"Haswell", "Zen", "Excavator", "SkylakeX", "Cooperlake", "SapphireRapids", NULL};
+  static const char *const with_avx512[] = {"SkylakeX", "Cooperlake", "SapphireRapids", "Zen",
+                                            NULL}; /* Zen: its own choice for AMD */
+  static const char *const with_avx2[] = {"Haswell",        "Zen", "Excavator", "SkylakeX", "Cooperlake",
+                                          "SapphireRapids", NULL};
   if (!gotoblas_dynamic_init || !gotoblas_dynamic_quit || getenv("OPENBLAS_CORETYPE")) return;
   wf__isa isa = wf__cpu_isa();
   if (isa < WF__ISA_AVX2 || core_is_one_of(isa >= WF__ISA_AVX512 ? with_avx512 : with_avx2)) return;

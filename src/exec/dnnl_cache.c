@@ -93,7 +93,8 @@ wf__dnnl_entry *wf__dnnl_take(const wf__dnnl_key *key, wf__dnnl_make make, const
   entry->key = *key;
   entry->hash = hash;
   entry->work.scratch = entry->pack.scratch = -1;
-  bool fine = wf__dnnl_engine() && dnnl_stream_create(&entry->stream, engine, dnnl_stream_default_flags) == dnnl_success;
+  bool fine =
+      wf__dnnl_engine() && dnnl_stream_create(&entry->stream, engine, dnnl_stream_default_flags) == dnnl_success;
   if (!fine) entry->stream = NULL;
   entry->declined = !fine || !make(entry, plan);
   if (entry->declined) clear(entry);
@@ -134,7 +135,8 @@ int64_t wf__dnnl_made(void) { return made; }
 
 bool wf__dnnl_add(wf__dnnl_call *call, int argument, const dnnl_memory_desc_t *desc) {
   dnnl_memory_t memory;
-  if (call->args == WF__DNNL_ARGS || dnnl_memory_create(&memory, desc, engine, DNNL_MEMORY_NONE) != dnnl_success) return false;
+  if (call->args == WF__DNNL_ARGS || dnnl_memory_create(&memory, desc, engine, DNNL_MEMORY_NONE) != dnnl_success)
+    return false;
   call->arg[call->args++] = (dnnl_exec_arg_t){argument, memory};
   return true;
 }
@@ -174,16 +176,19 @@ static int pack_enter(const wf__dnnl_entry *entry) {
   return was;
 }
 
-static bool make_pack(wf__dnnl_entry *entry, const dnnl_memory_desc_t *ours, const dnnl_memory_desc_t *theirs, bool into) {
+static bool make_pack(wf__dnnl_entry *entry, const dnnl_memory_desc_t *ours, const dnnl_memory_desc_t *theirs,
+                      bool into) {
   dnnl_primitive_desc_t desc;
   const dnnl_memory_desc_t *from = into ? ours : theirs, *to = into ? theirs : ours;
   if (dnnl_reorder_primitive_desc_create(&desc, from, engine, to, engine, attributes) != dnnl_success) return false;
   /* argument 0 is ours, argument 1 theirs */
   return wf__dnnl_add(&entry->pack, into ? DNNL_ARG_FROM : DNNL_ARG_TO, ours) &&
-         wf__dnnl_add(&entry->pack, into ? DNNL_ARG_TO : DNNL_ARG_FROM, theirs) && wf__dnnl_set_primitive(entry, &entry->pack, desc);
+         wf__dnnl_add(&entry->pack, into ? DNNL_ARG_TO : DNNL_ARG_FROM, theirs) &&
+         wf__dnnl_set_primitive(entry, &entry->pack, desc);
 }
 
-bool wf__dnnl_set_pack(wf__dnnl_entry *entry, const dnnl_memory_desc_t *ours, const dnnl_memory_desc_t *theirs, bool into) {
+bool wf__dnnl_set_pack(wf__dnnl_entry *entry, const dnnl_memory_desc_t *ours, const dnnl_memory_desc_t *theirs,
+                       bool into) {
   if (dnnl_memory_desc_equal(ours, theirs)) return true;
   entry->pack_bytes = dnnl_memory_desc_get_size(theirs);
   int team = pack_enter(entry);

@@ -22,22 +22,22 @@ typedef struct wf__dnnl_key {
 
 /* One primitive with its arguments, the scratch memory last. */
 typedef struct wf__dnnl_call {
-  dnnl_primitive_t primitive;   /* NULL: nothing to run */
+  dnnl_primitive_t primitive; /* NULL: nothing to run */
   dnnl_exec_arg_t arg[WF__DNNL_ARGS];
   int args;
-  int scratch;                  /* index in arg[], -1 none */
+  int scratch; /* index in arg[], -1 none */
 } wf__dnnl_call;
 
 typedef struct wf__dnnl_entry {
   wf__dnnl_key key;
   uint64_t hash;
   struct wf__dnnl_entry *older, *newer; /* by last use; neither while taken out */
-  bool declined;                /* oneDNN doesn't do this, or only by its slow reference code */
+  bool declined;                        /* oneDNN doesn't do this, or only by its slow reference code */
   dnnl_stream_t stream;
   wf__dnnl_call work;
-  wf__dnnl_call pack;           /* between the caller's layout of the weights and oneDNN's; no primitive: they are the same */
-  size_t pack_bytes;            /* of the packed form, which lies at the start of the workspace */
-  size_t scratch_bytes;         /* behind it, at a multiple of 128 */
+  wf__dnnl_call pack;   /* between the caller's layout of the weights and oneDNN's; no primitive: they are the same */
+  size_t pack_bytes;    /* of the packed form, which lies at the start of the workspace */
+  size_t scratch_bytes; /* behind it, at a multiple of 128 */
 } wf__dnnl_entry;
 
 /* Fills a fresh entry. false: oneDNN doesn't do it, the caller's loops must. */
@@ -63,7 +63,8 @@ bool wf__dnnl_set_primitive(wf__dnnl_entry *entry, wf__dnnl_call *call, dnnl_pri
 /* Adds an argument, without data yet. */
 bool wf__dnnl_add(wf__dnnl_call *call, int argument, const dnnl_memory_desc_t *desc);
 /* Sets up packing between the layouts (into: the caller's to oneDNN's), or none when they are equal. */
-bool wf__dnnl_set_pack(wf__dnnl_entry *entry, const dnnl_memory_desc_t *ours, const dnnl_memory_desc_t *theirs, bool into);
+bool wf__dnnl_set_pack(wf__dnnl_entry *entry, const dnnl_memory_desc_t *ours, const dnnl_memory_desc_t *theirs,
+                       bool into);
 
 /* ---- for the functions that run them ---------------------------------------------------------------------------------- */
 

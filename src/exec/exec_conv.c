@@ -41,7 +41,8 @@ static bool common_format(const wf_plan *plan, roles r, dnnl_format_tag_t *tag) 
 }
 
 static bool is_dense_vector(const wf_plan *plan, int i) {
-  return i < 0 || plan->shape[i][0] == 1 || plan->operand[i].stride[0] == (int64_t)wf_dtype_size(plan->operand[i].dtype);
+  return i < 0 || plan->shape[i][0] == 1 ||
+         plan->operand[i].stride[0] == (int64_t)wf_dtype_size(plan->operand[i].dtype);
 }
 
 static bool is_empty(const wf_plan *plan, int i) {
@@ -117,7 +118,8 @@ static bool describe(const wf_plan *plan, descriptors *d) {
     d->padding[i] = c->padding[i];
   }
   d->bias_or_null = r.bias >= 0 ? &d->bias : NULL;
-  if (r.bias >= 0 && dnnl_memory_desc_init_by_tag(&d->bias, 1, plan->shape[r.bias], dnnl_f32, dnnl_a) != dnnl_success) return false;
+  if (r.bias >= 0 && dnnl_memory_desc_init_by_tag(&d->bias, 1, plan->shape[r.bias], dnnl_f32, dnnl_a) != dnnl_success)
+    return false;
   return dnnl_memory_desc_init_by_tag(&d->input, 4, plan->shape[r.input], dnnl_f32, tag) == dnnl_success &&
          dnnl_memory_desc_init_by_tag(&d->output, 4, plan->shape[r.output], dnnl_f32, tag) == dnnl_success &&
          describe_weights(plan, r.weight, &d->weight, &d->packed);
@@ -125,9 +127,9 @@ static bool describe(const wf_plan *plan, descriptors *d) {
 
 static bool forward_desc(const descriptors *d, dnnl_primitive_desc_t *made) {
   dnnl_convolution_desc_t c;
-  return dnnl_dilated_convolution_forward_desc_init(&c, dnnl_forward_training, dnnl_convolution_direct, &d->input, &d->packed,
-                                                    d->bias_or_null, &d->output, d->stride, d->dilation, d->padding,
-                                                    d->padding) == dnnl_success &&
+  return dnnl_dilated_convolution_forward_desc_init(&c, dnnl_forward_training, dnnl_convolution_direct, &d->input,
+                                                    &d->packed, d->bias_or_null, &d->output, d->stride, d->dilation,
+                                                    d->padding, d->padding) == dnnl_success &&
          dnnl_primitive_desc_create(made, &c, wf__dnnl_attributes(), wf__dnnl_engine(), NULL) == dnnl_success;
 }
 
@@ -135,10 +137,11 @@ static bool backward_desc(const wf_plan *plan, const descriptors *d, dnnl_primit
   dnnl_convolution_desc_t c;
   dnnl_status_t status =
       plan->op == WF__CONV_BACKWARD_DATA
-          ? dnnl_dilated_convolution_backward_data_desc_init(&c, dnnl_convolution_direct, &d->input, &d->packed, &d->output, d->stride,
-                                                             d->dilation, d->padding, d->padding)
-          : dnnl_dilated_convolution_backward_weights_desc_init(&c, dnnl_convolution_direct, &d->input, &d->packed, d->bias_or_null,
-                                                                &d->output, d->stride, d->dilation, d->padding, d->padding);
+          ? dnnl_dilated_convolution_backward_data_desc_init(&c, dnnl_convolution_direct, &d->input, &d->packed,
+                                                             &d->output, d->stride, d->dilation, d->padding, d->padding)
+          : dnnl_dilated_convolution_backward_weights_desc_init(&c, dnnl_convolution_direct, &d->input, &d->packed,
+                                                                d->bias_or_null, &d->output, d->stride, d->dilation,
+                                                                d->padding, d->padding);
   dnnl_primitive_desc_t hint;
   descriptors without_bias = *d;
   if (plan->op == WF__CONV_BACKWARD_DATA) without_bias.bias_or_null = NULL;
@@ -158,11 +161,13 @@ static bool make(wf__dnnl_entry *entry, const wf_plan *plan) {
   bool to_weights = plan->op == WF__CONV_BACKWARD_WEIGHT;
   descriptors d;
   dnnl_primitive_desc_t made;
-  if (!describe(plan, &d) || !(plan->op == WF__CONV_FORWARD ? forward_desc(&d, &made) : backward_desc(plan, &d, &made))) return false;
+  if (!describe(plan, &d) || !(plan->op == WF__CONV_FORWARD ? forward_desc(&d, &made) : backward_desc(plan, &d, &made)))
+    return false;
   dnnl_memory_desc_t packed =
       *dnnl_primitive_desc_query_md(made, to_weights ? dnnl_query_diff_weights_md : dnnl_query_weights_md, 0);
   if (!wf__dnnl_add(&entry->work, argument[0], &d.input) || !wf__dnnl_add(&entry->work, argument[1], &d.output) ||
-      !wf__dnnl_add(&entry->work, argument[2], &packed) || (d.bias_or_null && !wf__dnnl_add(&entry->work, argument[3], &d.bias))) {
+      !wf__dnnl_add(&entry->work, argument[2], &packed) ||
+      (d.bias_or_null && !wf__dnnl_add(&entry->work, argument[3], &d.bias))) {
     dnnl_primitive_desc_destroy(made);
     return false;
   }
@@ -217,8 +222,12 @@ size_t wf__exec_conv_workspace(const wf_plan *plan) { return 0; }
 
 static void forward_planes(void *context, int64_t begin, int64_t end) { wf__ref_conv_forward(context, begin, end); }
 static void data_planes(void *context, int64_t begin, int64_t end) { wf__ref_conv_backward_data(context, begin, end); }
-static void weight_pairs(void *context, int64_t begin, int64_t end) { wf__ref_conv_backward_weight(context, begin, end); }
-static void bias_channels(void *context, int64_t begin, int64_t end) { wf__ref_conv_backward_bias(context, begin, end); }
+static void weight_pairs(void *context, int64_t begin, int64_t end) {
+  wf__ref_conv_backward_weight(context, begin, end);
+}
+static void bias_channels(void *context, int64_t begin, int64_t end) {
+  wf__ref_conv_backward_bias(context, begin, end);
+}
 
 wf_status wf__exec_conv(const wf_plan *plan) {
   wf_status status = WF_OK;
@@ -227,8 +236,11 @@ wf_status wf__exec_conv(const wf_plan *plan) {
   if (run_library(plan, &status)) return status;
   const int64_t *size = plan->shape[0];
   int64_t pieces = size[0] * size[1], work = at_least_one(size[2] * size[3]) * at_least_one(plan->shape[2][1]);
-  wf__range_fn fn = plan->op == WF__CONV_FORWARD ? forward_planes : plan->op == WF__CONV_BACKWARD_DATA ? data_planes : weight_pairs;
+  wf__range_fn fn = plan->op == WF__CONV_FORWARD         ? forward_planes
+                    : plan->op == WF__CONV_BACKWARD_DATA ? data_planes
+                                                         : weight_pairs;
   wf__parallel(pieces, at_least_one(WF__GRAIN / 8 / work), fn, (void *)plan);
-  if (plan->op == WF__CONV_BACKWARD_WEIGHT && plan->operand[1].data) wf__parallel(size[0], 1, bias_channels, (void *)plan);
+  if (plan->op == WF__CONV_BACKWARD_WEIGHT && plan->operand[1].data)
+    wf__parallel(size[0], 1, bias_channels, (void *)plan);
   return WF_OK;
 }

@@ -14,10 +14,11 @@ wf_status wf__refuse_index(const wf_plan *plan, int refusal, int64_t bad, int64_
   switch ((wf__index_refusal)refusal) {
     case WF__REFUSE_SELF: return wf__fail(WF_INDEX, "index out of range in self");
     case WF__REFUSE_TAKE:
-      return wf__fail(WF_INDEX, "out of range: tried to access index %lld on a tensor of %lld elements.", (long long)bad,
-                      (long long)entries);
+      return wf__fail(WF_INDEX, "out of range: tried to access index %lld on a tensor of %lld elements.",
+                      (long long)bad, (long long)entries);
     case WF__REFUSE_BRACKET: return wf__fail(WF_INDEX, text, "", (long long)bad, (long long)dim, (long long)entries);
-    case WF__REFUSE_COPY: return wf__fail(WF_INDEX, text, "index_copy_(): ", (long long)bad, (long long)dim, (long long)entries);
+    case WF__REFUSE_COPY:
+      return wf__fail(WF_INDEX, text, "index_copy_(): ", (long long)bad, (long long)dim, (long long)entries);
     case WF__REFUSE_DEFAULT: break;
   }
   return wf__fail(WF_RUNTIME, text, "", (long long)bad, (long long)dim, (long long)entries);

@@ -8,7 +8,8 @@ static void losses(void *context, int64_t begin, int64_t end) { wf__ref_nll(cont
 static void gradients(void *context, int64_t begin, int64_t end) { wf__ref_nll_backward(context, begin, end); }
 
 wf_status wf__exec_loss(const wf_plan *plan) {
-  if (plan->op != WF__LOSS_NLL && plan->op != WF__LOSS_NLL_BACKWARD) return wf__no_kernel("loss", (wf_dtype)plan->operand[0].dtype);
+  if (plan->op != WF__LOSS_NLL && plan->op != WF__LOSS_NLL_BACKWARD)
+    return wf__no_kernel("loss", (wf_dtype)plan->operand[0].dtype);
   bool backward = plan->op == WF__LOSS_NLL_BACKWARD;
   const int64_t *size = plan->shape[backward ? 0 : 2];
   wf_dtype dtype = (wf_dtype)plan->operand[backward ? 0 : 2].dtype;

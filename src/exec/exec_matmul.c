@@ -73,13 +73,18 @@ static bool decide(const wf_plan *plan, blas_call *call) {
   blas_matrix out = see(plan, 0, m, n), a = see(plan, 1, m, k), b = see(plan, 2, k, n);
   if (!(out.by_rows || out.by_columns) || !(a.by_rows || a.by_columns) || !(b.by_rows || b.by_columns)) return false;
   bool rows = out.by_rows, a_plain = rows ? a.by_rows : a.by_columns, b_plain = rows ? b.by_rows : b.by_columns;
-  *call = (blas_call){
-      .plan = plan, .order = rows ? CblasRowMajor : CblasColMajor,
-      .a_form = a_plain ? CblasNoTrans : CblasTrans, .b_form = b_plain ? CblasNoTrans : CblasTrans,
-      .m = (int)m, .n = (int)n, .k = (int)k,
-      .a_step = (int)(a_plain == rows ? a.row_step : a.column_step), .b_step = (int)(b_plain == rows ? b.row_step : b.column_step),
-      .out_step = (int)(rows ? out.row_step : out.column_step),
-      .alpha = wf__scalar_double(plan->scalar[0]), .beta = wf__scalar_double(plan->scalar[1])};
+  *call = (blas_call){.plan = plan,
+                      .order = rows ? CblasRowMajor : CblasColMajor,
+                      .a_form = a_plain ? CblasNoTrans : CblasTrans,
+                      .b_form = b_plain ? CblasNoTrans : CblasTrans,
+                      .m = (int)m,
+                      .n = (int)n,
+                      .k = (int)k,
+                      .a_step = (int)(a_plain == rows ? a.row_step : a.column_step),
+                      .b_step = (int)(b_plain == rows ? b.row_step : b.column_step),
+                      .out_step = (int)(rows ? out.row_step : out.column_step),
+                      .alpha = wf__scalar_double(plan->scalar[0]),
+                      .beta = wf__scalar_double(plan->scalar[1])};
   decide_vector(call);
   return true;
 }
@@ -95,11 +100,11 @@ static void run_vector(const blas_call *c, char *out, const char *a, const char 
     columns = swap;
   }
   if (c->plan->operand[0].dtype == WF_F32)
-    cblas_sgemv(c->order, form, rows, columns, (float)c->alpha, (const float *)matrix, step, (const float *)x, c->vector_step,
-                (float)c->beta, (float *)out, c->result_step);
+    cblas_sgemv(c->order, form, rows, columns, (float)c->alpha, (const float *)matrix, step, (const float *)x,
+                c->vector_step, (float)c->beta, (float *)out, c->result_step);
   else
-    cblas_dgemv(c->order, form, rows, columns, c->alpha, (const double *)matrix, step, (const double *)x, c->vector_step, c->beta,
-                (double *)out, c->result_step);
+    cblas_dgemv(c->order, form, rows, columns, c->alpha, (const double *)matrix, step, (const double *)x,
+                c->vector_step, c->beta, (double *)out, c->result_step);
 }
 
 /* Products [begin, end) of the batch. Runs inside a team as well: OpenBLAS keeps to one thread there. */
@@ -110,14 +115,13 @@ static void run_products(void *context, int64_t begin, int64_t end) {
     char *out = (char *)o[0].data + wf__matmul_batch_offset(c->plan, 0, i);
     const char *a = (char *)o[1].data + wf__matmul_batch_offset(c->plan, 1, i);
     const char *b = (char *)o[2].data + wf__matmul_batch_offset(c->plan, 2, i);
-    if (c->vector_step)
-      run_vector(c, out, a, b);
+    if (c->vector_step) run_vector(c, out, a, b);
     else if (o[0].dtype == WF_F32)
-      cblas_sgemm(c->order, c->a_form, c->b_form, c->m, c->n, c->k, (float)c->alpha, (const float *)a, c->a_step, (const float *)b,
-                  c->b_step, (float)c->beta, (float *)out, c->out_step);
+      cblas_sgemm(c->order, c->a_form, c->b_form, c->m, c->n, c->k, (float)c->alpha, (const float *)a, c->a_step,
+                  (const float *)b, c->b_step, (float)c->beta, (float *)out, c->out_step);
     else
-      cblas_dgemm(c->order, c->a_form, c->b_form, c->m, c->n, c->k, c->alpha, (const double *)a, c->a_step, (const double *)b,
-                  c->b_step, c->beta, (double *)out, c->out_step);
+      cblas_dgemm(c->order, c->a_form, c->b_form, c->m, c->n, c->k, c->alpha, (const double *)a, c->a_step,
+                  (const double *)b, c->b_step, c->beta, (double *)out, c->out_step);
   }
 }
 static void addend_rows(void *context, int64_t begin, int64_t end) { wf__ref_matmul_addend(context, begin, end); }
@@ -128,7 +132,8 @@ static void place_addend(const wf_plan *plan, int64_t rows) {
   if (!from->data || !wf__scalar_true(plan->scalar[1])) return;
   bool same = to->data == from->data;
   for (int d = 0; same && d < plan->ndim; d++) same = plan->size[d] == 1 || to->stride[d] == from->stride[d];
-  if (!same) wf__parallel(rows, at_least_one(WF__GRAIN / at_least_one(plan->size[plan->ndim - 1])), addend_rows, (void *)plan);
+  if (!same)
+    wf__parallel(rows, at_least_one(WF__GRAIN / at_least_one(plan->size[plan->ndim - 1])), addend_rows, (void *)plan);
 }
 #endif
 

@@ -23,7 +23,7 @@ typedef struct job {
   const wf_plan *plan;
   const wf__kernels *kernels;
   int64_t rows, channels, block, blocks;
-  double *sums;                /* [blocks][2][channels] */
+  double *sums; /* [blocks][2][channels] */
   const float *stats[4];
   const float *slope, *offset;
 } job;
@@ -51,7 +51,9 @@ static void bind(job *j, int stats) {
   j->sums = j->plan->operand[j->plan->operands].data;
 }
 
-static float *rows_of(const job *j, int operand, int64_t row) { return (float *)j->plan->operand[operand].data + row * j->channels; }
+static float *rows_of(const job *j, int operand, int64_t row) {
+  return (float *)j->plan->operand[operand].data + row * j->channels;
+}
 
 /* ---- forward -------------------------------------------------------------------------------------------------------------- */
 
@@ -120,7 +122,8 @@ static void back_sum_blocks(void *context, int64_t begin, int64_t end) {
     int64_t first = b * j->block, last = first + j->block < j->rows ? first + j->block : j->rows, run = run_length(j);
     for (int64_t r = first; r < last; r += run) {
       int64_t n = last - r < run ? last - r : run;
-      j->kernels->norm_back_sums(rows_of(j, 4, r), rows_of(j, 3, r), n, j->channels, j->stats, j->plan->param.norm.relu, sum, product);
+      j->kernels->norm_back_sums(rows_of(j, 4, r), rows_of(j, 3, r), n, j->channels, j->stats, j->plan->param.norm.relu,
+                                 sum, product);
       for (int64_t c = 0; c < j->channels; c++) {
         sums[c] += sum[c];
         products[c] += product[c];
@@ -131,8 +134,8 @@ static void back_sum_blocks(void *context, int64_t begin, int64_t end) {
 
 static void back_map_rows(void *context, int64_t begin, int64_t end) {
   const job *j = context;
-  j->kernels->norm_back_map(rows_of(j, 4, begin), rows_of(j, 3, begin), rows_of(j, 0, begin), end - begin, j->channels, j->stats,
-                            j->plan->param.norm.relu, j->slope, j->offset);
+  j->kernels->norm_back_map(rows_of(j, 4, begin), rows_of(j, 3, begin), rows_of(j, 0, begin), end - begin, j->channels,
+                            j->stats, j->plan->param.norm.relu, j->slope, j->offset);
 }
 
 static void backward(job *j) {
@@ -150,7 +153,9 @@ static void backward(job *j) {
 /* ---- dispatch -------------------------------------------------------------------------------------------------------------- */
 
 static void ref_forward(void *context, int64_t begin, int64_t end) { wf__ref_norm_batch(context, begin, end); }
-static void ref_backward(void *context, int64_t begin, int64_t end) { wf__ref_norm_batch_backward(context, begin, end); }
+static void ref_backward(void *context, int64_t begin, int64_t end) {
+  wf__ref_norm_batch_backward(context, begin, end);
+}
 
 size_t wf__exec_norm_workspace(const wf_plan *plan) {
   job j;
@@ -160,7 +165,8 @@ size_t wf__exec_norm_workspace(const wf_plan *plan) {
 wf_status wf__exec_norm(const wf_plan *plan) {
   wf_dtype dtype = (wf_dtype)plan->operand[4].dtype;
   bool is_forward = plan->op == WF__NORM_BATCH;
-  if (!wf_dtype_is_float(dtype) || (!is_forward && plan->op != WF__NORM_BATCH_BACKWARD)) return wf__no_kernel("batch_norm", dtype);
+  if (!wf_dtype_is_float(dtype) || (!is_forward && plan->op != WF__NORM_BATCH_BACKWARD))
+    return wf__no_kernel("batch_norm", dtype);
   job j;
   if (takes(plan, &j) && plan->operand[plan->operands].data) {
     bind(&j, is_forward ? 1 : 5);

@@ -13,24 +13,24 @@
 
 #define BLOCK_CHANNELS 64 /* a block on the stack: 64 channels of 64 places, 16 KiB */
 #define BLOCK_PLACES 64
-#define MOST_PLACES 64    /* of a window; larger ones take the loops */
+#define MOST_PLACES 64 /* of a window; larger ones take the loops */
 
 static int64_t at_least_one(int64_t n) { return n > 0 ? n : 1; }
 
 typedef struct job {
   const wf_plan *plan;
   const wf__kernels *kernels;
-  int large, small;            /* operands: input (or its gradient), output (or its) */
+  int large, small; /* operands: input (or its gradient), output (or its) */
   int index;
-  bool turn;                   /* the small side is row-major */
-  bool overlap;                /* windows overlap: gradients are added up */
+  bool turn;    /* the small side is row-major */
+  bool overlap; /* windows overlap: gradients are added up */
 } job;
 
 /* The places of the window of output (oh, ow) that are inside of the input. */
 typedef struct window {
   int n;
   uint8_t number[MOST_PLACES];
-  float *place[MOST_PLACES];   /* at channel 0 */
+  float *place[MOST_PLACES]; /* at channel 0 */
 } window;
 
 static void find_window(const job *j, int64_t n, int64_t oh, int64_t ow, window *v) {
@@ -40,7 +40,8 @@ static void find_window(const job *j, int64_t n, int64_t oh, int64_t ow, window 
   v->n = 0;
   for (int64_t kh = 0; kh < p->kernel[0]; kh++)
     for (int64_t kw = 0; kw < p->kernel[1]; kw++) {
-      int64_t h = oh * p->stride[0] - p->padding[0] + kh * p->dilation[0], w = ow * p->stride[1] - p->padding[1] + kw * p->dilation[1];
+      int64_t h = oh * p->stride[0] - p->padding[0] + kh * p->dilation[0],
+              w = ow * p->stride[1] - p->padding[1] + kw * p->dilation[1];
       if (h < 0 || w < 0 || h >= size[2] || w >= size[3]) continue;
       v->number[v->n] = (uint8_t)(kh * p->kernel[1] + kw);
       v->place[v->n++] = (float *)((char *)o->data + n * o->stride[0] + h * o->stride[2] + w * o->stride[3]);
@@ -63,8 +64,9 @@ static void max_rows(void *context, int64_t begin, int64_t end) {
     for (int64_t ow = 0; ow < size[3]; ow++) {
       int64_t n = r / size[2], oh = r % size[2];
       find_window(j, n, oh, ow, &v);
-      j->kernels->pool_max((float *)address(j->plan, j->small, n, 0, oh, ow), (uint8_t *)address(j->plan, j->index, n, 0, oh, ow),
-                           (const float *const *)v.place, v.number, v.n, size[1]);
+      j->kernels->pool_max((float *)address(j->plan, j->small, n, 0, oh, ow),
+                           (uint8_t *)address(j->plan, j->index, n, 0, oh, ow), (const float *const *)v.place, v.number,
+                           v.n, size[1]);
     }
 }
 
@@ -73,8 +75,9 @@ static void spread_one(const job *j, int64_t n, int64_t place, int64_t c, int64_
   window v;
   find_window(j, n, place / width, place % width, &v);
   for (int i = 0; i < v.n; i++) v.place[i] += c;
-  j->kernels->pool_spread(v.place, v.number, v.n, grad, (const uint8_t *)address(j->plan, j->index, n, c, place / width, place % width),
-                          channels, j->overlap);
+  j->kernels->pool_spread(v.place, v.number, v.n, grad,
+                          (const uint8_t *)address(j->plan, j->index, n, c, place / width, place % width), channels,
+                          j->overlap);
 }
 
 static void max_one(const job *j, int64_t n, int64_t place, int64_t c, int64_t channels, float *out) {
@@ -82,12 +85,13 @@ static void max_one(const job *j, int64_t n, int64_t place, int64_t c, int64_t c
   window v;
   find_window(j, n, place / width, place % width, &v);
   for (int i = 0; i < v.n; i++) v.place[i] += c;
-  j->kernels->pool_max(out, (uint8_t *)address(j->plan, j->index, n, c, place / width, place % width), (const float *const *)v.place,
-                       v.number, v.n, channels);
+  j->kernels->pool_max(out, (uint8_t *)address(j->plan, j->index, n, c, place / width, place % width),
+                       (const float *const *)v.place, v.number, v.n, channels);
 }
 
 /* A block of places x channels between a buffer with channels fastest and the row-major small side. */
-static void turn_block(const job *j, float *block, int64_t n, int64_t place, int64_t places, int64_t c, int64_t channels, bool out) {
+static void turn_block(const job *j, float *block, int64_t n, int64_t place, int64_t places, int64_t c,
+                       int64_t channels, bool out) {
   const wf_operand *o = &j->plan->operand[j->small];
   char *rows = (char *)o->data + n * o->stride[0] + c * o->stride[1] + place * 4;
   if (out) j->kernels->transpose[2](rows, o->stride[1], block, channels * 4, channels, places, false);
@@ -142,11 +146,17 @@ static void spread_images(void *context, int64_t begin, int64_t end) {
 static bool takes(const wf_plan *plan, job *j) {
   bool backward = plan->op == WF__POOL_MAX_BACKWARD;
   const wf_conv_param *p = &plan->param.conv;
-  *j = (job){.plan = plan, .kernels = wf__kernels_now(), .large = backward ? 0 : 2, .small = backward ? 1 : 0, .index = backward ? 2 : 1};
+  *j = (job){.plan = plan,
+             .kernels = wf__kernels_now(),
+             .large = backward ? 0 : 2,
+             .small = backward ? 1 : 0,
+             .index = backward ? 2 : 1};
   if (!j->kernels->pool_max || plan->operand[j->large].dtype != WF_F32) return false;
-  if (p->kernel[0] * p->kernel[1] > MOST_PLACES || p->dilation[0] != 1 || p->dilation[1] != 1 || !wf__is_channels_last(plan, j->large))
+  if (p->kernel[0] * p->kernel[1] > MOST_PLACES || p->dilation[0] != 1 || p->dilation[1] != 1 ||
+      !wf__is_channels_last(plan, j->large))
     return false;
-  if (plan->operand[j->index].data && (plan->operand[j->index].dtype != WF_U8 || !wf__is_channels_last(plan, j->index))) return false;
+  if (plan->operand[j->index].data && (plan->operand[j->index].dtype != WF_U8 || !wf__is_channels_last(plan, j->index)))
+    return false;
   j->turn = !wf__is_channels_last(plan, j->small);
   if (j->turn && !wf__is_row_major(plan, j->small)) return false;
   j->overlap = p->stride[0] < p->kernel[0] || p->stride[1] < p->kernel[1];
@@ -154,9 +164,13 @@ static bool takes(const wf_plan *plan, job *j) {
 }
 
 static void ref_max(void *context, int64_t begin, int64_t end) { wf__ref_pool_max(context, begin, end); }
-static void ref_max_backward(void *context, int64_t begin, int64_t end) { wf__ref_pool_max_backward(context, begin, end); }
+static void ref_max_backward(void *context, int64_t begin, int64_t end) {
+  wf__ref_pool_max_backward(context, begin, end);
+}
 static void ref_avg(void *context, int64_t begin, int64_t end) { wf__ref_pool_avg(context, begin, end); }
-static void ref_avg_backward(void *context, int64_t begin, int64_t end) { wf__ref_pool_avg_backward(context, begin, end); }
+static void ref_avg_backward(void *context, int64_t begin, int64_t end) {
+  wf__ref_pool_avg_backward(context, begin, end);
+}
 
 static bool has_kernel(const wf_plan *plan) {
   wf_dtype dtype = (wf_dtype)plan->operand[0].dtype;
@@ -176,7 +190,8 @@ wf_status wf__exec_pool(const wf_plan *plan) {
   job j;
   if (is_max && takes(plan, &j)) {
     int64_t row = at_least_one(plan->shape[j.small][3] * size[1]);
-    if (plan->op == WF__POOL_MAX_BACKWARD) wf__parallel(size[0], at_least_one(WF__GRAIN / (row * size[2])), spread_images, &j);
+    if (plan->op == WF__POOL_MAX_BACKWARD)
+      wf__parallel(size[0], at_least_one(WF__GRAIN / (row * size[2])), spread_images, &j);
     else if (j.turn) wf__parallel(size[0], at_least_one(WF__GRAIN / (row * size[2])), max_turned_images, &j);
     else wf__parallel(size[0] * size[2], at_least_one(WF__GRAIN / row), max_rows, &j);
     return WF_OK;

@@ -18,7 +18,7 @@
 #define OFFSET_MAX (((int64_t)1 << 48) - 1)
 
 typedef struct item {
-  const char *name;  /* in the header's JSON */
+  const char *name; /* in the header's JSON */
   const wf__safetensors_dtype *dtype;
   int rank;
   int64_t size[WF_MAX_DIMS];
@@ -29,7 +29,7 @@ struct wf_safetensors {
   int fd;
   char *path;
   json_t *header;
-  int64_t data;      /* where the data begins in the file */
+  int64_t data; /* where the data begins in the file */
   int count;
   item *items;
 };
@@ -71,22 +71,24 @@ static wf_status read_shape(const wf_safetensors *f, const json_t *shape, item *
   it->rank = (int)n;
   for (size_t i = 0; i < n; i++) {
     int64_t size;
-    if (!small_integer(json_array_get(shape, i), &size)) REFUSE(f, "'%s' has a size that isn't a whole number of 0 or more", it->name);
+    if (!small_integer(json_array_get(shape, i), &size))
+      REFUSE(f, "'%s' has a size that isn't a whole number of 0 or more", it->name);
     if (i < WF_MAX_DIMS) it->size[i] = size;
   }
   return WF_OK;
 }
 
 static wf_status check_bytes(const wf_safetensors *f, const item *it) {
-  if (it->rank > WF_MAX_DIMS) return wf__fail(WF_NOT_IMPLEMENTED, "%s: '%s' has %d dimensions; at most %d are supported", f->path, it->name,
-                                              it->rank, WF_MAX_DIMS);
+  if (it->rank > WF_MAX_DIMS)
+    return wf__fail(WF_NOT_IMPLEMENTED, "%s: '%s' has %d dimensions; at most %d are supported", f->path, it->name,
+                    it->rank, WF_MAX_DIMS);
   int64_t bits = it->dtype->bits;
   for (int i = 0; i < it->rank; i++)
     if (__builtin_mul_overflow(bits, it->size[i], &bits)) REFUSE(f, "the size of '%s' overflows", it->name);
   if (bits % 8) REFUSE(f, "'%s' doesn't end on a whole byte", it->name);
   if (bits / 8 != it->end - it->begin)
-    REFUSE(f, "'%s' needs %lld bytes by its shape and dtype, but its offsets give %lld", it->name, (long long)(bits / 8),
-           (long long)(it->end - it->begin));
+    REFUSE(f, "'%s' needs %lld bytes by its shape and dtype, but its offsets give %lld", it->name,
+           (long long)(bits / 8), (long long)(it->end - it->begin));
   return WF_OK;
 }
 
@@ -108,8 +110,8 @@ static wf_status check_metadata(const wf_safetensors *f, const json_t *metadata)
   const char *key;
   json_t *value;
   if (!json_is_object(metadata)) REFUSE(f, "__metadata__ is no object");
-  json_object_foreach((json_t *)metadata, key, value)
-    if (!json_is_string(value)) REFUSE(f, "__metadata__ holds something else than strings at '%s'", key);
+  json_object_foreach((json_t *)metadata, key, value) if (!json_is_string(value))
+      REFUSE(f, "__metadata__ holds something else than strings at '%s'", key);
   return WF_OK;
 }
 
@@ -138,7 +140,8 @@ static wf_status check_seams(const wf_safetensors *f, int64_t file_bytes) {
   int64_t at = 0;
   for (int i = 0; i < f->count; i++) {
     const item *it = &f->items[i];
-    if (it->begin != at || it->end < it->begin) REFUSE(f, "the data of '%s' doesn't begin where the tensor before it ends", it->name);
+    if (it->begin != at || it->end < it->begin)
+      REFUSE(f, "the data of '%s' doesn't begin where the tensor before it ends", it->name);
     WF__TRY(check_bytes(f, it));
     at = it->end;
   }
@@ -175,13 +178,17 @@ static wf_status read_header(wf_safetensors *f) {
   struct stat info;
   if (fstat(f->fd, &info)) return wf__fail(WF_IO, "%s: can't be read: %s", f->path, strerror(errno));
   if (!S_ISREG(info.st_mode)) return wf__fail(WF_IO, "%s: not a regular file", f->path);
-  if (info.st_size < 8) REFUSE(f, "it has %lld bytes, fewer than the 8 of the header's length", (long long)info.st_size);
+  if (info.st_size < 8)
+    REFUSE(f, "it has %lld bytes, fewer than the 8 of the header's length", (long long)info.st_size);
   unsigned char word[8];
   WF__TRY(read_at(f, word, 8, 0));
   uint64_t n = 0;
   for (int i = 7; i >= 0; i--) n = n << 8 | word[i];
-  if (n > WF__SAFETENSORS_HEADER_MAX) REFUSE(f, "its header would have %llu bytes; at most %d are allowed", (unsigned long long)n, WF__SAFETENSORS_HEADER_MAX);
-  if ((int64_t)n + 8 > info.st_size) REFUSE(f, "its header would have %llu bytes, more than the file", (unsigned long long)n);
+  if (n > WF__SAFETENSORS_HEADER_MAX)
+    REFUSE(f, "its header would have %llu bytes; at most %d are allowed", (unsigned long long)n,
+           WF__SAFETENSORS_HEADER_MAX);
+  if ((int64_t)n + 8 > info.st_size)
+    REFUSE(f, "its header would have %llu bytes, more than the file", (unsigned long long)n);
   f->data = (int64_t)n + 8;
   char *text = wf__malloc((size_t)n);
   if (!text) return wf__self.pending;
@@ -222,7 +229,9 @@ void wf_safetensors_close(wf_safetensors *f) {
 }
 
 int wf_safetensors_count(const wf_safetensors *f) { return f ? f->count : 0; }
-const char *wf_safetensors_name(const wf_safetensors *f, int i) { return f && i >= 0 && i < f->count ? f->items[i].name : NULL; }
+const char *wf_safetensors_name(const wf_safetensors *f, int i) {
+  return f && i >= 0 && i < f->count ? f->items[i].name : NULL;
+}
 
 static const item *find(const wf_safetensors *f, const char *name) {
   for (int i = 0; i < f->count; i++)

@@ -22,15 +22,19 @@ static int by_dtype_then_name(const void *a, const void *b) {
 }
 
 static int by_storage(const void *a, const void *b) {
-  uintptr_t x = (uintptr_t)((const entry *)a)->named->tensor->storage, y = (uintptr_t)((const entry *)b)->named->tensor->storage;
+  uintptr_t x = (uintptr_t)((const entry *)a)->named->tensor->storage,
+            y = (uintptr_t)((const entry *)b)->named->tensor->storage;
   return (x > y) - (x < y);
 }
 
-static int by_name(const void *a, const void *b) { return strcmp(((const entry *)a)->named->name, ((const entry *)b)->named->name); }
+static int by_name(const void *a, const void *b) {
+  return strcmp(((const entry *)a)->named->name, ((const entry *)b)->named->name);
+}
 
 static wf_status fill_entries(const wf_named_tensor *tensors, int n, entry *e) {
   for (int i = 0; i < n; i++) {
-    WF__CHECK(tensors[i].name && tensors[i].tensor, WF_VALUE, "entry %d has no %s", i, tensors[i].name ? "tensor" : "name");
+    WF__CHECK(tensors[i].name && tensors[i].tensor, WF_VALUE, "entry %d has no %s", i,
+              tensors[i].name ? "tensor" : "name");
     e[i].named = &tensors[i];
     e[i].dtype = wf__safetensors_dtype_of(wf_dtype_of(tensors[i].tensor), &e[i].rank);
     e[i].bytes = (size_t)wf_numel(tensors[i].tensor) * wf__itemsize(tensors[i].tensor);
@@ -43,10 +47,11 @@ static wf_status check_entries(entry *e, int n) {
   qsort(e, (size_t)n, sizeof *e, by_storage);
   for (int i = 1; i < n; i++)
     WF__CHECK(!e[i].bytes || by_storage(&e[i - 1], &e[i]), WF_VALUE,
-              "'%s' and '%s' share memory, which a safetensors file can't express: save one of them, or a clone", e[i - 1].named->name,
-              e[i].named->name);
+              "'%s' and '%s' share memory, which a safetensors file can't express: save one of them, or a clone",
+              e[i - 1].named->name, e[i].named->name);
   qsort(e, (size_t)n, sizeof *e, by_name);
-  for (int i = 1; i < n; i++) WF__CHECK(by_name(&e[i - 1], &e[i]), WF_VALUE, "two tensors are named '%s'", e[i].named->name);
+  for (int i = 1; i < n; i++)
+    WF__CHECK(by_name(&e[i - 1], &e[i]), WF_VALUE, "two tensors are named '%s'", e[i].named->name);
   qsort(e, (size_t)n, sizeof *e, by_dtype_then_name);
   return WF_OK;
 }

@@ -24,6 +24,8 @@ static inline wf__f32s wf__load(const float *p) {
 static inline void wf__store(float *p, wf__f32s v) { memcpy(p, &v, sizeof v); }
 /* `v` where the mask is set, zero elsewhere. */
 static inline wf__f32s wf__where(wf__i32s mask, wf__f32s v) { return (wf__f32s)((wf__i32s)v & mask); }
-static inline wf__f32s wf__choose(wf__i32s mask, wf__f32s a, wf__f32s b) { return (wf__f32s)(((wf__i32s)a & mask) | ((wf__i32s)b & ~mask)); }
+static inline wf__f32s wf__choose(wf__i32s mask, wf__f32s a, wf__f32s b) {
+  return (wf__f32s)(((wf__i32s)a & mask) | ((wf__i32s)b & ~mask));
+}
 
 #endif

@@ -76,7 +76,8 @@ void wf__ref_norm_batch_backward(const wf_plan *plan, int64_t begin, int64_t end
  * deviations, in f64) into stats and running values; without them (NULL) from the running values. */
 void wf__norm_finish_stats(const wf_plan *plan, const double *mean, const double *squares, int64_t count);
 /* Sums of g and of g · (x - mean) into the gradients of weight and bias, and into slope and offset of the input's gradient. */
-void wf__norm_finish_backward(const wf_plan *plan, const double *sum, const double *product, int64_t count, float *slope, float *offset);
+void wf__norm_finish_backward(const wf_plan *plan, const double *sum, const double *product, int64_t count,
+                              float *slope, float *offset);
 
 /* ---- SOFTMAX --------------------------------------------------------------------------------------------------------
  * All operands share plan.size; the function runs along the last of its dims. Float dtypes, the same for all operands.

@@ -6,8 +6,8 @@
 #include "kernel/lanes.h"
 #include "kernel/tables.h"
 
-#define GROUP 32                  /* rows */
-#define WIDE (2 * WF__LANES)      /* channels of a stripe */
+#define GROUP 32             /* rows */
+#define WIDE (2 * WF__LANES) /* channels of a stripe */
 
 /* Numbers of each channel of a stripe of `n` vectors. */
 typedef struct stripe {
@@ -23,17 +23,24 @@ static inline void give(float *p, stripe s, int n) {
 }
 
 /* Calls STRIPE(c, 2) for each full stripe of channels, STRIPE(c, 1) for a vector left over, ONE(c) for single channels. */
-#define OVER_CHANNELS(STRIPE, ONE)                              \
-  do {                                                          \
-    int64_t c = 0;                                              \
-    for (; c + WIDE <= channels; c += WIDE) { STRIPE(c, 2); }   \
-    for (; c + WF__LANES <= channels; c += WF__LANES) { STRIPE(c, 1); } \
-    for (; c < channels; c++) { ONE(c); }                       \
+#define OVER_CHANNELS(STRIPE, ONE)                      \
+  do {                                                  \
+    int64_t c = 0;                                      \
+    for (; c + WIDE <= channels; c += WIDE) {           \
+      STRIPE(c, 2);                                     \
+    }                                                   \
+    for (; c + WF__LANES <= channels; c += WF__LANES) { \
+      STRIPE(c, 1);                                     \
+    }                                                   \
+    for (; c < channels; c++) {                         \
+      ONE(c);                                           \
+    }                                                   \
   } while (0)
 
 /* ---- sums of the forward -------------------------------------------------------------------------------------------------- */
 
-static inline void sums_stripe(const float *x, int64_t rows, int64_t channels, const float *origin, float *sum, float *square, int n) {
+static inline void sums_stripe(const float *x, int64_t rows, int64_t channels, const float *origin, float *sum,
+                               float *square, int n) {
   stripe o = take(origin, n), s[2] = {{{{0}, {0}}}, {{{0}, {0}}}}, q[2] = {{{{0}, {0}}}, {{{0}, {0}}}};
   int64_t r = 0;
   for (; r + 2 <= rows; r += 2)
@@ -59,14 +66,14 @@ static inline void sums_stripe(const float *x, int64_t rows, int64_t channels, c
 
 static void sums(const float *x, int64_t rows, int64_t channels, const float *origin, float *sum, float *square) {
 #define STRIPE(c, n) sums_stripe(x + c, rows, channels, origin + c, sum + c, square + c, n)
-#define ONE(c)                                  \
-  float s = 0, q = 0;                           \
-  for (int64_t r = 0; r < rows; r++) {          \
-    float a = x[r * channels + c] - origin[c];  \
-    s += a;                                     \
-    q += a * a;                                 \
-  }                                             \
-  sum[c] = s;                                   \
+#define ONE(c)                                 \
+  float s = 0, q = 0;                          \
+  for (int64_t r = 0; r < rows; r++) {         \
+    float a = x[r * channels + c] - origin[c]; \
+    s += a;                                    \
+    q += a * a;                                \
+  }                                            \
+  sum[c] = s;                                  \
   square[c] = q
   OVER_CHANNELS(STRIPE, ONE);
 #undef STRIPE
@@ -75,8 +82,8 @@ static void sums(const float *x, int64_t rows, int64_t channels, const float *or
 
 /* ---- the map of the forward ------------------------------------------------------------------------------------------------ */
 
-static inline void map_stripe(const float *x, float *y, int64_t rows, int64_t channels, const float *scale, const float *shift, bool relu,
-                              int n) {
+static inline void map_stripe(const float *x, float *y, int64_t rows, int64_t channels, const float *scale,
+                              const float *shift, bool relu, int n) {
   stripe a = take(scale, n), b = take(shift, n);
   for (int64_t r = 0; r < rows; r++)
     for (int i = 0; i < n; i++) {
@@ -85,14 +92,15 @@ static inline void map_stripe(const float *x, float *y, int64_t rows, int64_t ch
     }
 }
 
-static inline void map_rows(const float *x, float *y, int64_t rows, int64_t channels, const float *scale, const float *shift, bool relu) {
+static inline void map_rows(const float *x, float *y, int64_t rows, int64_t channels, const float *scale,
+                            const float *shift, bool relu) {
   for (int64_t first = 0; first < rows; first += GROUP, x += GROUP * channels, y += GROUP * channels) {
     int64_t group = rows - first < GROUP ? rows - first : GROUP;
 #define STRIPE(c, n) map_stripe(x + c, y + c, group, channels, scale + c, shift + c, relu, n)
-#define ONE(c)                                       \
-  for (int64_t r = 0; r < group; r++) {              \
+#define ONE(c)                                           \
+  for (int64_t r = 0; r < group; r++) {                  \
     float t = x[r * channels + c] * scale[c] + shift[c]; \
-    y[r * channels + c] = relu && t <= 0 ? 0 : t;    \
+    y[r * channels + c] = relu && t <= 0 ? 0 : t;        \
   }
     OVER_CHANNELS(STRIPE, ONE);
 #undef STRIPE
@@ -100,7 +108,8 @@ static inline void map_rows(const float *x, float *y, int64_t rows, int64_t chan
   }
 }
 
-static void map(const float *x, float *y, int64_t rows, int64_t channels, const float *scale, const float *shift, bool relu) {
+static void map(const float *x, float *y, int64_t rows, int64_t channels, const float *scale, const float *shift,
+                bool relu) {
   if (relu) map_rows(x, y, rows, channels, scale, shift, true);
   else map_rows(x, y, rows, channels, scale, shift, false);
 }
@@ -118,9 +127,11 @@ static inline float gradient_one(float x, float dy, float scale, float shift, bo
   return relu && t <= 0 ? 0 : dy;
 }
 
-static inline void back_sums_stripe(const float *x, const float *dy, int64_t rows, int64_t channels, const float *const stats[4], int64_t c,
-                                    bool relu, float *sum, float *product, int n) {
-  stripe m = take(stats[0] + c, n), a = take(stats[2] + c, n), b = take(stats[3] + c, n), s = {{{0}, {0}}}, p = {{{0}, {0}}};
+static inline void back_sums_stripe(const float *x, const float *dy, int64_t rows, int64_t channels,
+                                    const float *const stats[4], int64_t c, bool relu, float *sum, float *product,
+                                    int n) {
+  stripe m = take(stats[0] + c, n), a = take(stats[2] + c, n), b = take(stats[3] + c, n), s = {{{0}, {0}}},
+         p = {{{0}, {0}}};
   for (int64_t r = 0; r < rows; r++)
     for (int i = 0; i < n; i++) {
       wf__f32s v = wf__load(x + r * channels + c + i * WF__LANES);
@@ -132,35 +143,37 @@ static inline void back_sums_stripe(const float *x, const float *dy, int64_t row
   give(product + c, p, n);
 }
 
-static inline void back_sums_of(const float *x, const float *dy, int64_t rows, int64_t channels, const float *const stats[4], bool relu,
-                                float *sum, float *product) {
+static inline void back_sums_of(const float *x, const float *dy, int64_t rows, int64_t channels,
+                                const float *const stats[4], bool relu, float *sum, float *product) {
 #define STRIPE(c, n) back_sums_stripe(x, dy, rows, channels, stats, c, relu, sum, product, n)
-#define ONE(c)                                                                                     \
-  float s = 0, p = 0;                                                                              \
-  for (int64_t r = 0; r < rows; r++) {                                                             \
-    float v = x[r * channels + c];                                                                 \
-    float g = gradient_one(v, dy[r * channels + c], stats[2][c], stats[3][c], relu);               \
-    s += g;                                                                                        \
-    p += g * (v - stats[0][c]);                                                                    \
-  }                                                                                                \
-  sum[c] = s;                                                                                      \
+#define ONE(c)                                                                       \
+  float s = 0, p = 0;                                                                \
+  for (int64_t r = 0; r < rows; r++) {                                               \
+    float v = x[r * channels + c];                                                   \
+    float g = gradient_one(v, dy[r * channels + c], stats[2][c], stats[3][c], relu); \
+    s += g;                                                                          \
+    p += g * (v - stats[0][c]);                                                      \
+  }                                                                                  \
+  sum[c] = s;                                                                        \
   product[c] = p
   OVER_CHANNELS(STRIPE, ONE);
 #undef STRIPE
 #undef ONE
 }
 
-static void back_sums(const float *x, const float *dy, int64_t rows, int64_t channels, const float *const stats[4], bool relu, float *sum,
-                      float *product) {
+static void back_sums(const float *x, const float *dy, int64_t rows, int64_t channels, const float *const stats[4],
+                      bool relu, float *sum, float *product) {
   if (relu) back_sums_of(x, dy, rows, channels, stats, true, sum, product);
   else back_sums_of(x, dy, rows, channels, stats, false, sum, product);
 }
 
 /* ---- the map of the derivative ------------------------------------------------------------------------------------------------ */
 
-static inline void back_stripe(const float *x, const float *dy, float *dx, int64_t rows, int64_t channels, const float *const stats[4],
-                               int64_t c, bool relu, const float *slope, const float *offset, int n) {
-  stripe m = take(stats[0] + c, n), a = take(stats[2] + c, n), b = take(stats[3] + c, n), k = take(slope + c, n), o = take(offset + c, n);
+static inline void back_stripe(const float *x, const float *dy, float *dx, int64_t rows, int64_t channels,
+                               const float *const stats[4], int64_t c, bool relu, const float *slope,
+                               const float *offset, int n) {
+  stripe m = take(stats[0] + c, n), a = take(stats[2] + c, n), b = take(stats[3] + c, n), k = take(slope + c, n),
+         o = take(offset + c, n);
   for (int64_t r = 0; r < rows; r++)
     for (int i = 0; i < n; i++) {
       int64_t at = r * channels + c + i * WF__LANES;
@@ -169,16 +182,17 @@ static inline void back_stripe(const float *x, const float *dy, float *dx, int64
     }
 }
 
-static inline void back_rows(const float *x, const float *dy, float *dx, int64_t rows, int64_t channels, const float *const stats[4],
-                             bool relu, const float *slope, const float *offset) {
-  for (int64_t first = 0; first < rows; first += GROUP, x += GROUP * channels, dy += GROUP * channels, dx += GROUP * channels) {
+static inline void back_rows(const float *x, const float *dy, float *dx, int64_t rows, int64_t channels,
+                             const float *const stats[4], bool relu, const float *slope, const float *offset) {
+  for (int64_t first = 0; first < rows;
+       first += GROUP, x += GROUP * channels, dy += GROUP * channels, dx += GROUP * channels) {
     int64_t group = rows - first < GROUP ? rows - first : GROUP;
 #define STRIPE(c, n) back_stripe(x, dy, dx, group, channels, stats, c, relu, slope, offset, n)
-#define ONE(c)                                                                          \
-  for (int64_t r = 0; r < group; r++) {                                                 \
-    int64_t at = r * channels + c;                                                      \
-    float g = gradient_one(x[at], dy[at], stats[2][c], stats[3][c], relu);              \
-    dx[at] = g * stats[2][c] - (x[at] - stats[0][c]) * slope[c] - offset[c];            \
+#define ONE(c)                                                               \
+  for (int64_t r = 0; r < group; r++) {                                      \
+    int64_t at = r * channels + c;                                           \
+    float g = gradient_one(x[at], dy[at], stats[2][c], stats[3][c], relu);   \
+    dx[at] = g * stats[2][c] - (x[at] - stats[0][c]) * slope[c] - offset[c]; \
   }
     OVER_CHANNELS(STRIPE, ONE);
 #undef STRIPE
@@ -186,8 +200,8 @@ static inline void back_rows(const float *x, const float *dy, float *dx, int64_t
   }
 }
 
-static void back_map(const float *x, const float *dy, float *dx, int64_t rows, int64_t channels, const float *const stats[4], bool relu,
-                     const float *slope, const float *offset) {
+static void back_map(const float *x, const float *dy, float *dx, int64_t rows, int64_t channels,
+                     const float *const stats[4], bool relu, const float *slope, const float *offset) {
   if (relu) back_rows(x, dy, dx, rows, channels, stats, true, slope, offset);
   else back_rows(x, dy, dx, rows, channels, stats, false, slope, offset);
 }

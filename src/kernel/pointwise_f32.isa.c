@@ -102,6 +102,7 @@ void WFK(wf__pointwise_f32)(wf__kernels *table) {
   wf__pointwise_fn *entry = table->pointwise[WF__CLASS_F32];
   exact_f32(entry);
 #define WF_OP(NAME) entry[WF__PW_##NAME] = NAME##_f32;
+  /* clang-format off */
   WF_OP(EXP)
   WF_OP(EXPM1)
   WF_OP(LOG)
@@ -109,4 +110,5 @@ void WFK(wf__pointwise_f32)(wf__kernels *table) {
       WF_OP(ELU) WF_OP(SOFTPLUS) WF_OP(SOFTPLUS_BACKWARD) WF_OP(SILU_BACKWARD) WF_OP(GELU_TANH_BACKWARD)
           WF_OP(POW_SCALAR_EXP)
 #undef WF_OP
+  /* clang-format on */
 }

@@ -146,6 +146,7 @@ static void LOOP(MASKED_FILL)(void *out, const void *const *in, int64_t n, const
 
 static void LOOP(exact)(wf__pointwise_fn *entry) {
 #define WF_OP(NAME) entry[WF__PW_##NAME] = LOOP(NAME);
+  /* clang-format off */
   WF_OP(NEG)
   WF_OP(ABS)
   WF_OP(SIGN)
@@ -155,8 +156,11 @@ static void LOOP(exact)(wf__pointwise_fn *entry) {
               WF_OP(TANH_BACKWARD) WF_OP(LEAKY_RELU_BACKWARD) WF_OP(HARDTANH_BACKWARD) WF_OP(EQ) WF_OP(NE) WF_OP(LT)
                   WF_OP(LE) WF_OP(GT) WF_OP(GE) WF_OP(LOGICAL_AND) WF_OP(LOGICAL_OR) WF_OP(LOGICAL_XOR) WF_OP(LERP)
                       WF_OP(ADDCMUL) WF_OP(ADDCDIV) WF_OP(WHERE) WF_OP(MASKED_FILL)
+  /* clang-format on */
 #if defined(__SSE4_1__)
+      /* clang-format off */
                           WF_OP(FLOOR) WF_OP(CEIL) WF_OP(ROUND) WF_OP(TRUNC) WF_OP(DIV_TRUNC)
+  /* clang-format on */
 #endif
 #undef WF_OP
 }

@@ -2,7 +2,8 @@
 #include "kernel/lanes.h"
 #include "kernel/tables.h"
 
-static inline void max_of(float *out, uint8_t *index, const float *const *place, const uint8_t *number, int places, int64_t channels) {
+static inline void max_of(float *out, uint8_t *index, const float *const *place, const uint8_t *number, int places,
+                          int64_t channels) {
   int64_t c = 0;
   for (; c + WF__LANES <= channels; c += WF__LANES) {
     wf__f32s best = wf__load(place[0] + c);
@@ -32,13 +33,14 @@ static inline void max_of(float *out, uint8_t *index, const float *const *place,
 }
 
 /* 2x2 windows are the usual ones: unrolled. */
-static void pool_max(float *out, uint8_t *index, const float *const *place, const uint8_t *number, int places, int64_t channels) {
+static void pool_max(float *out, uint8_t *index, const float *const *place, const uint8_t *number, int places,
+                     int64_t channels) {
   if (places == 4) max_of(out, index, place, number, 4, channels);
   else max_of(out, index, place, number, places, channels);
 }
 
-static inline void spread_to(float *const *place, const uint8_t *number, int places, const float *grad, const uint8_t *index,
-                             int64_t channels, bool add) {
+static inline void spread_to(float *const *place, const uint8_t *number, int places, const float *grad,
+                             const uint8_t *index, int64_t channels, bool add) {
   int64_t c = 0;
   for (; c + WF__LANES <= channels; c += WF__LANES) {
     wf__f32s g = wf__load(grad + c);

@@ -89,10 +89,12 @@ void WFK(wf__reduce)(wf__kernels *table) {
 #define WF_KIND(KIND)                                           \
   table->reduce[WF__CLASS_F32][WF__REDUCE_##KIND] = KIND##_f32; \
   table->reduce[WF__CLASS_F64][WF__REDUCE_##KIND] = KIND##_f64;
+  /* clang-format off */
   WF_KIND(SUM)
   WF_KIND(SUM_ABS)
   WF_KIND(SUM_SQUARE) WF_KIND(MOMENTS) WF_KIND(COUNT) WF_KIND(MAX) WF_KIND(MIN)
 #undef WF_KIND
+      /* clang-format on */
       table->reduce[WF__CLASS_F32][WF__REDUCE_LOGSUMEXP] = LOGSUMEXP_f32;
   table->reduce[WF__CLASS_I64][WF__REDUCE_SUM] = SUM_i64;
   table->reduce[WF__CLASS_I64][WF__REDUCE_COUNT] = COUNT_i64;

@@ -45,7 +45,8 @@ static void leave_free(wf_allocator *a, wf_block *block) {
 /* The whole segment as one mapped block. Of an expandable one the space behind it is split off. */
 static wf_block *add(wf_allocator *a, const wf_adopted_segment *s) {
   wf__block_pool *pool = s->large ? &a->large : &a->small;
-  wf_block *block = wf__segment_add(a, pool, s->stream, s->address, s->size + (s->expandable ? SPACE_BEHIND : 0), s->expandable);
+  wf_block *block =
+      wf__segment_add(a, pool, s->stream, s->address, s->size + (s->expandable ? SPACE_BEHIND : 0), s->expandable);
   if (!s->expandable) {
     wf__segment_count(a, pool, s->size, true);
     return block;

@@ -3,16 +3,20 @@
 
 #include "memory/stats.h"
 
-static wf_block *block_new(wf_allocator *a, wf__segment *segment, wf__block_pool *pool, uint64_t stream, uint64_t address, size_t size) {
+static wf_block *block_new(wf_allocator *a, wf__segment *segment, wf__block_pool *pool, uint64_t stream,
+                           uint64_t address, size_t size) {
   wf_block *block = wf__records_take(&a->blocks);
   uint64_t tie = a->ties == WF_TIES_AGE ? segment->age : a->ties == WF_TIES_BLOCK ? ++a->blocks_made : 0;
-  *block = (wf_block){.node.key = {.stream = stream, .address = address}, .size = size, .tie = tie, .segment = segment, .pool = pool};
+  *block = (wf_block){
+      .node.key = {.stream = stream, .address = address}, .size = size, .tie = tie, .segment = segment, .pool = pool};
   return block;
 }
 
-wf_block *wf__segment_add(wf_allocator *a, wf__block_pool *pool, uint64_t stream, uintptr_t address, size_t size, bool expandable) {
+wf_block *wf__segment_add(wf_allocator *a, wf__block_pool *pool, uint64_t stream, uintptr_t address, size_t size,
+                          bool expandable) {
   wf__segment *segment = wf__records_take(&a->segment_records);
-  *segment = (wf__segment){.node.key.address = address, .size = size, .age = ++a->segments_given, .expandable = expandable};
+  *segment =
+      (wf__segment){.node.key.address = address, .size = size, .age = ++a->segments_given, .expandable = expandable};
   wf__order_insert(&a->segments, &segment->node);
   segment->first = block_new(a, segment, pool, stream, address, size);
   segment->first->mapped = !expandable;
@@ -77,7 +81,8 @@ wf_block *wf__block_cut(wf_allocator *a, wf_block *rest, size_t size) {
 }
 
 size_t wf__block_merge(wf_allocator *a, wf_block *block, wf_block *neighbour) {
-  if (!neighbour || neighbour->mapped != block->mapped || neighbour->allocated || neighbour->waits || neighbour->uses) return 0;
+  if (!neighbour || neighbour->mapped != block->mapped || neighbour->allocated || neighbour->waits || neighbour->uses)
+    return 0;
   wf__order_remove(neighbour->mapped ? &neighbour->pool->free : &neighbour->pool->unmapped, &neighbour->node);
   size_t gained = neighbour->size;
   if (neighbour == block->previous) {
@@ -102,7 +107,8 @@ void wf__block_to_free(wf_allocator *a, wf_block *block) {
   block->requested = 0;
   block->owner = NULL;
   wf__block_insert_free(block);
-  if (!block->segment->expandable) { /* their free pages can go back whatever lies beside them, so they don't count as split */
+  if (!block->segment
+           ->expandable) { /* their free pages can go back whatever lies beside them, so they don't count as split */
     int64_t splits = -(int64_t)(before > 0) - (int64_t)(after > 0), split_bytes = -(int64_t)before - (int64_t)after;
     if (wf__block_is_split(block)) {
       splits += 1;
@@ -119,7 +125,9 @@ void wf__block_to_free(wf_allocator *a, wf_block *block) {
 uintptr_t wf_block_address(const wf_block *block) { return (uintptr_t)block->node.key.address; }
 size_t wf_block_size(const wf_block *block) { return block->size; }
 /* Atomic because a walk in another thread may read it. */
-void wf_block_set_owner(wf_block *block, const void *owner) { __atomic_store_n(&block->owner, owner, __ATOMIC_RELAXED); }
+void wf_block_set_owner(wf_block *block, const void *owner) {
+  __atomic_store_n(&block->owner, owner, __ATOMIC_RELAXED);
+}
 
 /* From `first` on, the bytes that have memory behind them without interruption: all of an ordinary segment. */
 static size_t mapped_run(const wf_block *first) {
@@ -128,7 +136,8 @@ static size_t mapped_run(const wf_block *first) {
   return bytes;
 }
 
-static void walk_segment(const wf__segment *segment, wf_block_view *view, void (*fn)(const wf_block_view *, void *), void *context) {
+static void walk_segment(const wf__segment *segment, wf_block_view *view, void (*fn)(const wf_block_view *, void *),
+                         void *context) {
   bool inside = false; /* of a run of mapped blocks */
   for (const wf_block *block = segment->first; block; block = block->next) {
     if (!block->mapped) {
@@ -145,7 +154,9 @@ static void walk_segment(const wf__segment *segment, wf_block_view *view, void (
     view->size = block->size;
     view->requested = block->requested;
     view->stream = block->node.key.stream;
-    view->state = block->allocated ? WF_BLOCK_ALLOCATED : block->waits || block->uses ? WF_BLOCK_PENDING : WF_BLOCK_FREE;
+    view->state = block->allocated              ? WF_BLOCK_ALLOCATED
+                  : block->waits || block->uses ? WF_BLOCK_PENDING
+                                                : WF_BLOCK_FREE;
     view->large = block->pool->stat == WF__STAT_LARGE;
     view->expandable = segment->expandable;
     view->private_pool = block->pool->owner != NULL;

@@ -19,8 +19,8 @@ void wf__conf_defaults(wf__conf *conf) {
 /* ---- tokens: words, and each of : , [ ] ---------------------------------------------------------------------------- */
 
 typedef struct tokens {
-  const char *at;    /* of the present token, in a text without white space */
-  int length;        /* 0: the end */
+  const char *at; /* of the present token, in a text without white space */
+  int length;     /* 0: the end */
   int index;
 } tokens;
 
@@ -51,8 +51,8 @@ static wf_status expect(tokens *t, const char *separator) {
 
 static wf_status read_bool(tokens *t, bool *value) {
   *value = is(t, "True");
-  WF__CHECK(*value || is(t, "False"), WF_VALUE, "Expected 'True' or 'False' at index %d in ConfigTokenizer but got '%.*s'", t->index,
-            t->length, t->at);
+  WF__CHECK(*value || is(t, "False"), WF_VALUE,
+            "Expected 'True' or 'False' at index %d in ConfigTokenizer but got '%.*s'", t->index, t->length, t->at);
   step(t);
   return WF_OK;
 }
@@ -158,7 +158,8 @@ static wf_status read_garbage_collection(wf__conf *conf, tokens *t) {
 
 static wf_status read_fraction(wf__conf *conf, tokens *t) {
   WF__TRY(read_double(t, &conf->fraction));
-  WF__CHECK(conf->fraction >= 0 && conf->fraction <= 1, WF_VALUE, "per_process_memory_fraction is invalid, set it in [0.0, 1.0]");
+  WF__CHECK(conf->fraction >= 0 && conf->fraction <= 1, WF_VALUE,
+            "per_process_memory_fraction is invalid, set it in [0.0, 1.0]");
   return WF_OK;
 }
 
@@ -236,7 +237,8 @@ static wf_status read_pair(wf__conf *conf, tokens *t) {
 static wf_status check_limits(wf__conf *conf) {
   size_t least = conf->large_segment;
   if (!conf->max_non_split_rounding) conf->max_non_split_rounding = least;
-  WF__CHECK(conf->max_split >= least, WF_VALUE, "CachingAllocator option max_split_size_mb too small, must be >= %zu", least / WF__MIB);
+  WF__CHECK(conf->max_split >= least, WF_VALUE, "CachingAllocator option max_split_size_mb too small, must be >= %zu",
+            least / WF__MIB);
   WF__CHECK(conf->max_non_split_rounding >= least, WF_VALUE,
             "CachingAllocator option max_non_split_rounding_mb too small, must be >= %zu", least / WF__MIB);
   return WF_OK;

@@ -43,7 +43,8 @@ static wf_block *reserve(wf_allocator *a, const wf__request *request) {
 static wf_block *find(wf_allocator *a, const wf__request *request) {
   const wf__order *unmapped = &request->pool->unmapped;
   wf__order_key from = {.stream = request->stream};
-  for (wf__order_node *n = wf__order_at_least(unmapped, &from); n && n->key.stream == request->stream; n = wf__order_after(unmapped, &n->key)) {
+  for (wf__order_node *n = wf__order_at_least(unmapped, &from); n && n->key.stream == request->stream;
+       n = wf__order_after(unmapped, &n->key)) {
     wf_block *first = wf__block_of(n);
     if (can_have(first->previous)) first = first->previous;
     if (has_room(first, request->size)) return first;

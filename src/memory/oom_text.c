@@ -27,7 +27,8 @@ static size_t private_bytes(const wf_allocator *a) {
   for (const wf__private_pool *p = a->pools; p; p = p->next) {
     const wf__order *free[] = {&p->small.free, &p->large.free};
     for (int i = 0; i < 2; i++)
-      for (wf__order_node *n = wf__order_first(free[i]); n; n = wf__order_after(free[i], &n->key)) bytes += wf__block_of(n)->size;
+      for (wf__order_node *n = wf__order_first(free[i]); n; n = wf__order_after(free[i], &n->key))
+        bytes += wf__block_of(n)->size;
   }
   return bytes;
 }
@@ -43,17 +44,19 @@ static const char *advice(const wf_allocator *a, bool cuda) {
            "fragmentation.  See documentation for Memory Management  "
            "(https://docs.pytorch.org/docs/stable/notes/cuda.html#optimizing-memory-usage-with-pytorch-cuda-alloc-conf)";
   if (a->conf.expandable) return "";
-  return a->driver.reserve ? " If reserved but unallocated memory is large try setting WEFT_ALLOC_CONF=expandable_segments:True to avoid "
-                             "fragmentation."
-                           : " If reserved but unallocated memory is large try setting WEFT_ALLOC_CONF=max_split_size_mb:128 to avoid "
-                             "fragmentation.";
+  return a->driver.reserve
+             ? " If reserved but unallocated memory is large try setting WEFT_ALLOC_CONF=expandable_segments:True to avoid "
+               "fragmentation."
+             : " If reserved but unallocated memory is large try setting WEFT_ALLOC_CONF=max_split_size_mb:128 to avoid "
+               "fragmentation.";
 }
 
 wf_status wf__fail_out_of_memory(const wf_allocator *a, const wf__request *request) {
   bool cuda = strcmp(a->device_name, "CUDA") == 0;
   const char *library = cuda ? "PyTorch" : "Weft";
   size_t apart = private_bytes(a), allocated = (size_t)a->stats.allocated_bytes[0].current + apart;
-  char size[SIZE_TEXT], total[SIZE_TEXT], left[SIZE_TEXT], allowed[SIZE_TEXT], used[SIZE_TEXT], hidden[SIZE_TEXT], unused[SIZE_TEXT];
+  char size[SIZE_TEXT], total[SIZE_TEXT], left[SIZE_TEXT], allowed[SIZE_TEXT], used[SIZE_TEXT], hidden[SIZE_TEXT],
+      unused[SIZE_TEXT];
   char capacity[160] = "", limit[64] = "", private_pools[96] = "";
   if (a->total)
     snprintf(capacity, sizeof capacity, " %.64s %d has a total capacity of %s of which %s is free.",
@@ -61,10 +64,12 @@ wf_status wf__fail_out_of_memory(const wf_allocator *a, const wf__request *reque
              size_text(a->total > a->reserved ? a->total - a->reserved : 0, left));
   if (a->has_fraction) snprintf(limit, sizeof limit, "%s allowed; ", size_text(a->allowed, allowed));
   if (apart)
-    snprintf(private_pools, sizeof private_pools, "with %s allocated in private pools (e.g., CUDA Graphs), ", size_text(apart, hidden));
-  return wf__fail(WF_NO_MEMORY,
-                  "%s out of memory. Tried to allocate %s.%s %sOf the allocated memory %s is allocated by %s, %sand %s is reserved by "
-                  "%s but unallocated.%s",
-                  a->device_name, size_text(request->segment, size), capacity, limit, size_text(allocated, used), library,
-                  private_pools, size_text(a->reserved - allocated, unused), library, advice(a, cuda));
+    snprintf(private_pools, sizeof private_pools, "with %s allocated in private pools (e.g., CUDA Graphs), ",
+             size_text(apart, hidden));
+  return wf__fail(
+      WF_NO_MEMORY,
+      "%s out of memory. Tried to allocate %s.%s %sOf the allocated memory %s is allocated by %s, %sand %s is reserved by "
+      "%s but unallocated.%s",
+      a->device_name, size_text(request->segment, size), capacity, limit, size_text(allocated, used), library,
+      private_pools, size_text(a->reserved - allocated, unused), library, advice(a, cuda));
 }

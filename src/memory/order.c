@@ -19,7 +19,8 @@ static uint32_t next_weight(wf__order *order) { /* xorshift32 */
 void wf__order_insert(wf__order *order, wf__order_node *node) {
   node->weight = next_weight(order);
   wf__order_node **link = &order->root;
-  while (*link && (*link)->weight >= node->weight) link = less(&node->key, &(*link)->key) ? &(*link)->left : &(*link)->right;
+  while (*link && (*link)->weight >= node->weight)
+    link = less(&node->key, &(*link)->key) ? &(*link)->left : &(*link)->right;
   wf__order_node *rest = *link, **low = &node->left, **high = &node->right; /* split what was here around the new key */
   *link = node;
   while (rest) {

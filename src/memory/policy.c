@@ -30,8 +30,9 @@ wf_allocator *wf_allocator_new(const wf_allocator_driver *driver, const wf_alloc
   const wf_allocator_options defaults = wf_allocator_defaults();
   if (!options) options = &defaults;
   if (!driver_is_complete(driver)) {
-    wf__fail(WF_VALUE, "an allocator driver needs get and give, and of record, query, wait and of reserve, unreserve, map, unmap "
-                       "either all or none");
+    wf__fail(WF_VALUE,
+             "an allocator driver needs get and give, and of record, query, wait and of reserve, unreserve, map, unmap "
+             "either all or none");
     return NULL;
   }
   wf_allocator *a = wf__calloc(1, sizeof *a);
@@ -62,8 +63,10 @@ static void give_segment(wf_allocator *a, wf__segment *segment) {
 
 void wf_allocator_free(wf_allocator *a) {
   if (!a) return;
-  if (a->waiting) wf__uses_wait(a, NULL); /* the driver's marks are retired, and nothing still uses what is given back */
-  for (wf__order_node *n = wf__order_first(&a->segments); n; n = wf__order_after(&a->segments, &n->key)) give_segment(a, (wf__segment *)n);
+  if (a->waiting)
+    wf__uses_wait(a, NULL); /* the driver's marks are retired, and nothing still uses what is given back */
+  for (wf__order_node *n = wf__order_first(&a->segments); n; n = wf__order_after(&a->segments, &n->key))
+    give_segment(a, (wf__segment *)n);
   wf__records_drop(&a->blocks);
   wf__records_drop(&a->segment_records);
   wf__records_drop(&a->uses);
@@ -154,7 +157,7 @@ static wf_block *hand_out(wf_allocator *a, wf_block *block, const wf__request *r
     wf__block_insert_free(rest);
     if (counts && was_split) { /* a rest shrinks */
       wf__stats_sub(a->stats.inactive_split_bytes, pool, request->size);
-    } else if (counts) {       /* a rest appears */
+    } else if (counts) { /* a rest appears */
       wf__stats_add(a->stats.inactive_split_bytes, pool, rest->size);
       wf__stats_add(a->stats.inactive_split, pool, 1);
     }

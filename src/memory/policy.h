@@ -19,11 +19,11 @@
 #include "memory/records.h"
 
 typedef struct wf__block_pool {
-  wf__order free;          /* free blocks by stream, size, tie, address */
-  wf__order unmapped;      /* address space without memory, by stream and address */
-  int stat;                /* WF__STAT_SMALL or WF__STAT_LARGE */
+  wf__order free;                 /* free blocks by stream, size, tie, address */
+  wf__order unmapped;             /* address space without memory, by stream and address */
+  int stat;                       /* WF__STAT_SMALL or WF__STAT_LARGE */
   struct wf__private_pool *owner; /* NULL: the default pools */
-  uint64_t searches;       /* counted only while garbage collection is on: the clock for the age of free blocks */
+  uint64_t searches; /* counted only while garbage collection is on: the clock for the age of free blocks */
 } wf__block_pool;
 
 typedef struct wf__private_pool {
@@ -31,17 +31,17 @@ typedef struct wf__private_pool {
   struct wf__private_pool *next_begun; /* those that requests are routed to, the latest begin first */
   uint64_t id, stream;                 /* stream: whose requests are routed here, while begun */
   bool begun;
-  int64_t users;           /* none: its free segments may go */
-  size_t segments;         /* made for it and still there */
+  int64_t users;   /* none: its free segments may go */
+  size_t segments; /* made for it and still there */
   wf__block_pool small, large;
 } wf__private_pool;
 
 typedef struct wf__segment {
-  wf__order_node node;     /* by address, in wf_allocator.segments */
-  size_t size;             /* of an expandable one: the address space reserved */
-  uint64_t age;            /* number in the order in which the driver gave them */
+  wf__order_node node; /* by address, in wf_allocator.segments */
+  size_t size;         /* of an expandable one: the address space reserved */
+  uint64_t age;        /* number in the order in which the driver gave them */
   bool expandable;
-  wf_block *first;         /* block at its address */
+  wf_block *first; /* block at its address */
 } wf__segment;
 
 /* Use of a block on a stream other than its own. While the block is allocated it hangs on the block; once the block is freed it
@@ -61,20 +61,21 @@ typedef struct wf__use_queue {
 } wf__use_queue;
 
 struct wf_block {
-  wf__order_node node;     /* its key's stream and address always hold; size and tie are those of the set that the block is in */
+  wf__order_node
+      node; /* its key's stream and address always hold; size and tie are those of the set that the block is in */
   size_t size;
-  uint64_t tie;            /* decides between blocks of the same size */
+  uint64_t tie; /* decides between blocks of the same size */
   wf__segment *segment;
   wf__block_pool *pool;
   wf_block *previous, *next;
-  size_t requested;        /* bytes asked for, while allocated or pending */
+  size_t requested; /* bytes asked for, while allocated or pending */
   wf__use *uses;
-  uint32_t waits;          /* events that must pass before the block is free */
+  uint32_t waits; /* events that must pass before the block is free */
   bool allocated;
-  bool mapped;             /* there is memory behind it */
-  uint64_t free_since;     /* pool->searches when it became free */
+  bool mapped;         /* there is memory behind it */
+  uint64_t free_since; /* pool->searches when it became free */
   const void *owner;
-  wf_block *link;          /* in a list of freed blocks that wait for the lock (pool.c) or for marks to be made (events.c) */
+  wf_block *link; /* in a list of freed blocks that wait for the lock (pool.c) or for marks to be made (events.c) */
 };
 
 struct wf_allocator {
@@ -84,16 +85,16 @@ struct wf_allocator {
   wf__block_pool small, large;
   wf__private_pool *pools, *begun;
   wf__order segments;
-  wf__use_queue *queues;   /* one for each stream that was ever named by record_stream */
-  size_t waiting;          /* uses in queues */
-  wf_block *unmarked;      /* freed while marks were not made, see wf__suspended; last one first */
+  wf__use_queue *queues; /* one for each stream that was ever named by record_stream */
+  size_t waiting;        /* uses in queues */
+  wf_block *unmarked;    /* freed while marks were not made, see wf__suspended; last one first */
   wf__records blocks, segment_records, uses, queue_records, pool_records;
   uint64_t segments_given; /* so far: the next one's age */
   uint64_t blocks_made;
-  size_t reserved;         /* bytes of all segments */
-  size_t allowed;          /* most that may be reserved, while has_fraction */
+  size_t reserved; /* bytes of all segments */
+  size_t allowed;  /* most that may be reserved, while has_fraction */
   bool has_fraction;
-  size_t total;            /* bytes of the device; 0: unknown */
+  size_t total; /* bytes of the device; 0: unknown */
   int device_index;
   char *device_name;
   wf_allocator_stats stats;
@@ -102,16 +103,22 @@ struct wf_allocator {
 /* One request on its way. */
 typedef struct wf__request {
   uint64_t stream;
-  size_t size;             /* rounded */
-  size_t segment;          /* size of the segment that would serve it */
+  size_t size;    /* rounded */
+  size_t segment; /* size of the segment that would serve it */
   wf__block_pool *pool;
 } wf__request;
 
 static inline bool wf__block_is_split(const wf_block *block) { return block->previous || block->next; }
-static inline bool wf__block_is_free(const wf_block *b) { return b && b->mapped && !b->allocated && !b->waits && !b->uses; }
-static inline bool wf__oversize(const wf_allocator *allocator, size_t bytes) { return bytes >= allocator->conf.max_split; }
+static inline bool wf__block_is_free(const wf_block *b) {
+  return b && b->mapped && !b->allocated && !b->waits && !b->uses;
+}
+static inline bool wf__oversize(const wf_allocator *allocator, size_t bytes) {
+  return bytes >= allocator->conf.max_split;
+}
 static inline wf_block *wf__block_of(wf__order_node *node) { return (wf_block *)node; }
-static inline bool wf__collects_garbage(const wf_allocator *a) { return a->has_fraction && a->conf.garbage_collection > 0; }
+static inline bool wf__collects_garbage(const wf_allocator *a) {
+  return a->has_fraction && a->conf.garbage_collection > 0;
+}
 /* Up to 2.12 an open private pool counted as a capture: no events are made or looked at, and the cache isn't given back. */
 static inline bool wf__suspended(const wf_allocator *a) { return a->begun && a->ties != WF_TIES_AGE; }
 
@@ -125,8 +132,8 @@ static inline void wf__observe(const wf_allocator *a, wf_allocator_action action
 
 /* A segment of the driver as one block, not yet in a set: mapped, or of an expandable segment unmapped. `stream` of the key, and its
  * address, are those of the block. */
-wf_block *wf__segment_add(wf_allocator *allocator, wf__block_pool *pool, uint64_t stream, uintptr_t address, size_t size,
-                          bool expandable);
+wf_block *wf__segment_add(wf_allocator *allocator, wf__block_pool *pool, uint64_t stream, uintptr_t address,
+                          size_t size, bool expandable);
 /* Forgets the segment that the block is all of; the block is in no set any more. */
 void wf__segment_remove(wf_allocator *allocator, wf_block *block);
 /* A whole segment given by the driver is counted, or one given back. */

@@ -13,7 +13,8 @@ static wf__private_pool *find(wf_allocator *a, uint64_t id) {
 static wf__private_pool *make(wf_allocator *a, uint64_t id) {
   if (!wf__records_reserve(&a->pool_records, 1)) return NULL;
   wf__private_pool *p = wf__records_take(&a->pool_records);
-  *p = (wf__private_pool){.next = a->pools, .id = id, .small = {.stat = WF__STAT_SMALL}, .large = {.stat = WF__STAT_LARGE}};
+  *p = (wf__private_pool){
+      .next = a->pools, .id = id, .small = {.stat = WF__STAT_SMALL}, .large = {.stat = WF__STAT_LARGE}};
   p->small.owner = p->large.owner = p;
   return a->pools = p;
 }

@@ -3,9 +3,7 @@
 
 enum { SLAB_RECORDS = 32, SLAB_HEADER = 16 }; /* the header links the slabs and keeps records aligned to 16 bytes */
 
-void wf__records_init(wf__records *records, size_t bytes) {
-  *records = (wf__records){.bytes = (bytes + 15) / 16 * 16};
-}
+void wf__records_init(wf__records *records, size_t bytes) { *records = (wf__records){.bytes = (bytes + 15) / 16 * 16}; }
 
 bool wf__records_grow(wf__records *records, size_t count) {
   while (records->spare_count < count) {

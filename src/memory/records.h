@@ -6,9 +6,9 @@
 #include "base/host.h"
 
 typedef struct wf__records {
-  size_t bytes;      /* of one record, a multiple of 16 */
+  size_t bytes; /* of one record, a multiple of 16 */
   size_t spare_count;
-  void *spare;       /* records not in use, linked through their first word */
+  void *spare; /* records not in use, linked through their first word */
   void *slabs;
 } wf__records;
 

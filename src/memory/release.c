@@ -3,7 +3,9 @@
 #include "memory/policy.h"
 
 /* Next free block in order, found by key: the present one may be gone by then. */
-static wf_block *after(const wf__block_pool *pool, const wf__order_key *key) { return wf__block_of(wf__order_after(&pool->free, key)); }
+static wf_block *after(const wf__block_pool *pool, const wf__order_key *key) {
+  return wf__block_of(wf__order_after(&pool->free, key));
+}
 
 void wf__collect_garbage(wf_allocator *a) {
   size_t threshold = (size_t)(a->conf.garbage_collection * (double)a->allowed);
@@ -62,7 +64,8 @@ void wf__release_pool(wf_allocator *a, wf__block_pool *pool) {
     if (!b->segment->expandable && !wf__block_is_split(b)) wf__segment_release(a, b);
   }
   if (!expandable) return;
-  wf__order_key at = {0}; /* unmapping leaves smaller rests in the set, which lie before the key and hold no whole page */
+  wf__order_key at = {
+      0}; /* unmapping leaves smaller rests in the set, which lie before the key and hold no whole page */
   for (wf_block *b = wf__block_of(wf__order_first(&pool->free)); b; b = after(pool, &at)) {
     at = b->node.key;
     if (b->segment->expandable) wf__expandable_unmap(a, b);

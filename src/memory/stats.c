@@ -7,7 +7,8 @@ void wf_allocator_get_stats(const wf_allocator *a, wf_allocator_stats *stats) { 
 
 /* Every wf_stat stands before the plain counters, so they can be visited as one array. */
 static void each_stat(wf_allocator_stats *stats, void (*fn)(wf_stat *stat)) {
-  _Static_assert(offsetof(wf_allocator_stats, alloc_retries) % sizeof(wf_stat) == 0, "statistics come first, without a gap");
+  _Static_assert(offsetof(wf_allocator_stats, alloc_retries) % sizeof(wf_stat) == 0,
+                 "statistics come first, without a gap");
   wf_stat *stat = (wf_stat *)(void *)stats;
   for (size_t i = 0; i < offsetof(wf_allocator_stats, alloc_retries) / sizeof(wf_stat); i++) fn(&stat[i]);
 }

@@ -13,8 +13,9 @@ wf_nn_conv2d_options wf_nn_conv2d_defaults(void) {
 }
 
 static wf_status check(int64_t in, int64_t out, int64_t kernel, const wf_nn_conv2d_options *o) {
-  WF__CHECK(in > 0 && out > 0 && kernel > 0, WF_VALUE, "a convolution needs channels and kernel of 1 or more; got in=%lld, out=%lld, kernel=%lld",
-            (long long)in, (long long)out, (long long)kernel);
+  WF__CHECK(in > 0 && out > 0 && kernel > 0, WF_VALUE,
+            "a convolution needs channels and kernel of 1 or more; got in=%lld, out=%lld, kernel=%lld", (long long)in,
+            (long long)out, (long long)kernel);
   WF__CHECK(o->groups > 0, WF_VALUE, "groups must be a positive integer");
   WF__CHECK(in % o->groups == 0, WF_VALUE, "in_channels must be divisible by groups");
   WF__CHECK(out % o->groups == 0, WF_VALUE, "out_channels must be divisible by groups");

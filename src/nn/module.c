@@ -52,8 +52,8 @@ wf_module *wf_module_child(const wf_module *m, const char *name) {
 }
 
 static wf_status check_name(const wf_module *m, const char *name) {
-  WF__CHECK(m && name && *name && !strchr(name, '.'), WF_VALUE, "a module's name can't be empty or contain \".\", got '%s'",
-            name ? name : "");
+  WF__CHECK(m && name && *name && !strchr(name, '.'), WF_VALUE,
+            "a module's name can't be empty or contain \".\", got '%s'", name ? name : "");
   WF__CHECK(!wf_module_tensor(m, name) && !wf_module_child(m, name), WF_VALUE, "attribute '%s' already exists", name);
   return WF_OK;
 }

@@ -7,7 +7,7 @@
 
 typedef struct wf__module_tensor {
   char *name;
-  wf_tensor *tensor;      /* one reference */
+  wf_tensor *tensor; /* one reference */
   bool is_parameter;
 } wf__module_tensor;
 

@@ -15,7 +15,8 @@ static wf_tensor *forward(wf_module *m, wf_tensor *x) {
   if (norm.training && wf_add_scalar_(wf_module_tensor(m, "num_batches_tracked"), wf_int(1))) return NULL;
   wf_tensor *mean = wf_module_tensor(m, "running_mean"), *var = wf_module_tensor(m, "running_var");
   wf_tensor *weight = wf_module_tensor(m, "weight"), *bias = wf_module_tensor(m, "bias");
-  return o->relu ? wf_batch_norm_relu(x, mean, var, weight, bias, &norm) : wf_batch_norm(x, mean, var, weight, bias, &norm);
+  return o->relu ? wf_batch_norm_relu(x, mean, var, weight, bias, &norm)
+                 : wf_batch_norm(x, mean, var, weight, bias, &norm);
 }
 
 /* Counts the batches seen, which PyTorch keeps as a whole number. */
@@ -27,7 +28,8 @@ static wf_status add_counter(wf_module *m) {
 
 wf_module *wf_nn_batch_norm2d(int64_t channels, const wf_nn_batch_norm2d_options *options) {
   WF__OP("nn_batch_norm2d", NULL);
-  if (channels < 1) return wf__fail(WF_VALUE, "batch norm needs 1 channel or more; got %lld", (long long)channels), NULL;
+  if (channels < 1)
+    return wf__fail(WF_VALUE, "batch norm needs 1 channel or more; got %lld", (long long)channels), NULL;
   wf_module *m = wf__layer_new("BatchNorm2d", forward, sizeof *options);
   if (!m) return NULL;
   *(wf_nn_batch_norm2d_options *)wf_module_context(m) = options ? *options : wf_nn_batch_norm2d_defaults();

@@ -38,12 +38,15 @@ static void append(char *list, const char *separator, const char *name) {
 static void append_size(char *list, const char *name, wf_dims saved, wf_dims present) {
   char a[WF__DIMS_TEXT], b[WF__DIMS_TEXT];
   size_t used = strlen(list), room = MESSAGE_BYTES / 3;
-  snprintf(list + used, room - used,
-           "\n\tsize mismatch for %s: copying a param with shape torch.Size(%s) from checkpoint, the shape in current model is torch.Size(%s).",
-           name, wf__dims_text(saved, a), wf__dims_text(present, b));
+  snprintf(
+      list + used, room - used,
+      "\n\tsize mismatch for %s: copying a param with shape torch.Size(%s) from checkpoint, the shape in current model is torch.Size(%s).",
+      name, wf__dims_text(saved, a), wf__dims_text(present, b));
 }
 
-static bool same_sizes(wf_dims a, wf_dims b) { return a.n == b.n && (!a.n || !memcmp(a.at, b.at, (size_t)a.n * sizeof *a.at)); }
+static bool same_sizes(wf_dims a, wf_dims b) {
+  return a.n == b.n && (!a.n || !memcmp(a.at, b.at, (size_t)a.n * sizeof *a.at));
+}
 
 static bool in_state(const wf_named_tensor *state, int n, const char *name) {
   for (int i = 0; i < n; i++)
@@ -78,7 +81,8 @@ static wf_status report(const wf_module *m, const misfits *bad, const char *path
   if (!*bad->missing && !*bad->unexpected && !*bad->sizes) return WF_OK;
   wf__fail(WF_RUNTIME, "Error(s) in loading state_dict for %s:%s%s%s%s%s%s%s", m->ops.kind ? m->ops.kind : "Module",
            *bad->missing ? "\n\tMissing key(s) in state_dict: " : "", bad->missing, *bad->missing ? ". " : "",
-           *bad->unexpected ? "\n\tUnexpected key(s) in state_dict: " : "", bad->unexpected, *bad->unexpected ? ". " : "", bad->sizes);
+           *bad->unexpected ? "\n\tUnexpected key(s) in state_dict: " : "", bad->unexpected,
+           *bad->unexpected ? ". " : "", bad->sizes);
   wf__hint("%s was saved from another model; nothing was loaded", path);
   return wf__self.pending;
 }

@@ -30,7 +30,9 @@ static wf_tensor *by_kernel(uint8_t op, wf__node *node, wf_tensor *g, wf_tensor 
 static wf_tensor *choose(wf_tensor *condition, wf_tensor *yes, wf__operand_arg no) {
   return wf__op_where(condition, wf__tensor_arg(yes), no);
 }
-static wf_tensor *choose_or_zero(wf_tensor *condition, wf_tensor *yes) { return choose(condition, yes, wf__number_arg(wf_int(0))); }
+static wf_tensor *choose_or_zero(wf_tensor *condition, wf_tensor *yes) {
+  return choose(condition, yes, wf__number_arg(wf_int(0)));
+}
 static wf_tensor *times(const wf_tensor *t, double k) { return wf_mul_scalar(t, wf_float(k)); }
 static wf_tensor *plus(const wf_tensor *t, double k) { return wf_add_scalar(t, wf_float(k)); }
 
@@ -38,18 +40,19 @@ static wf_tensor *plus(const wf_tensor *t, double k) { return wf_add_scalar(t, w
  * In the last: g the gradient, x what was kept, number the forward's numbers. */
 #define KEEP_X .keep = {WF__FOR_0}
 #define KEEP_R .keep_result = WF__FOR_0
-#define ACTIVATION(name, OP, BACKWARD, allow_, kernel_, node_name, slot, kept, written_out)                                      \
-  static wf_tensor *name##_written_out(wf_tensor *g, wf_tensor *x, const wf_scalar *number) {                                    \
-    (void)number;                                                                                                                \
-    return written_out;                                                                                                          \
-  }                                                                                                                              \
-  static wf_status name##_apply(wf__node *node, wf_tensor *const *grad, wf_tensor **out) {                                       \
-    wf_tensor *x = wf__saved_get(node, slot);                                                                                    \
-    out[0] = wf_grad_enabled() ? name##_written_out(grad[0], x, wf__numbers(node)) : by_kernel(WF__PW_##BACKWARD, node, grad[0], x); \
-    return wf__self.pending;                                                                                                     \
-  }                                                                                                                              \
-  static const wf__node_class name##_class = {node_name, name##_apply, NULL};                                                    \
-  static const wf__pw_def name##_def = {                                                                                         \
+#define ACTIVATION(name, OP, BACKWARD, allow_, kernel_, node_name, slot, kept, written_out)   \
+  static wf_tensor *name##_written_out(wf_tensor *g, wf_tensor *x, const wf_scalar *number) { \
+    (void)number;                                                                             \
+    return written_out;                                                                       \
+  }                                                                                           \
+  static wf_status name##_apply(wf__node *node, wf_tensor *const *grad, wf_tensor **out) {    \
+    wf_tensor *x = wf__saved_get(node, slot);                                                 \
+    out[0] = wf_grad_enabled() ? name##_written_out(grad[0], x, wf__numbers(node))            \
+                               : by_kernel(WF__PW_##BACKWARD, node, grad[0], x);              \
+    return wf__self.pending;                                                                  \
+  }                                                                                           \
+  static const wf__node_class name##_class = {node_name, name##_apply, NULL};                 \
+  static const wf__pw_def name##_def = {                                                      \
       .op = WF__PW_##OP, .inputs = 1, .allow = WF__PW_##allow_, .kernel = kernel_, .derivative = &name##_class, kept};
 
 /* ---- relu ---------------------------------------------------------------------------------------------------------------------- */
@@ -89,7 +92,8 @@ static wf_tensor *gelu_tanh_slope(wf_tensor *x) {
   return wf_add(times(plus(t, 1), 0.5), curve);
 }
 
-ACTIVATION(gelu, GELU, GELU_BACKWARD, ONLY_FLOAT, "GeluKernelImpl", "GeluBackward0", 0, KEEP_X, wf_mul(g, gelu_slope(x)))
+ACTIVATION(gelu, GELU, GELU_BACKWARD, ONLY_FLOAT, "GeluKernelImpl", "GeluBackward0", 0, KEEP_X,
+           wf_mul(g, gelu_slope(x)))
 ACTIVATION(gelu_tanh, GELU_TANH, GELU_TANH_BACKWARD, ONLY_FLOAT, "GeluKernelImpl", "GeluBackward0", 0, KEEP_X,
            wf_mul(g, gelu_tanh_slope(x)))
 
@@ -157,7 +161,8 @@ wf_tensor *wf_softplus(const wf_tensor *self, double beta, double threshold) {
 
 /* ---- hardtanh ------------------------------------------------------------------------------------------------------------------------ */
 
-ACTIVATION(hardtanh, HARDTANH, HARDTANH_BACKWARD, NO_BOOL, "Bool inputs not supported for hardtanh", "HardtanhBackward0", 0, KEEP_X,
+ACTIVATION(hardtanh, HARDTANH, HARDTANH_BACKWARD, NO_BOOL, "Bool inputs not supported for hardtanh",
+           "HardtanhBackward0", 0, KEEP_X,
            choose_or_zero(wf_logical_and(wf_gt_scalar(x, number[0]), wf_lt_scalar(x, number[1])), g))
 
 /* The bounds in self's dtype: integers cut their fractions off, unsigned ones may have negative bounds. */
@@ -169,7 +174,8 @@ static wf_scalar bound(wf_scalar s, wf_dtype dtype) {
 
 static wf_status hardtanh_numbers(const wf_tensor *self, wf_scalar min_val, wf_scalar max_val, wf_scalar number[4]) {
   WF__TRY(wf__require_tensors("hardtanh", &self, 1));
-  WF__CHECK(wf__scalar_double(min_val) <= wf__scalar_double(max_val), WF_VALUE, "min_val cannot be greater than max_val");
+  WF__CHECK(wf__scalar_double(min_val) <= wf__scalar_double(max_val), WF_VALUE,
+            "min_val cannot be greater than max_val");
   number[0] = bound(min_val, (wf_dtype)self->dtype);
   number[1] = bound(max_val, (wf_dtype)self->dtype);
   return WF_OK;

@@ -27,7 +27,8 @@ wf_tensor *wf_scale_shift(const wf_tensor *self, double scale, double shift, wf_
   WF__OP("scale_shift", NULL);
   WF__TRY_OR(wf__given(self, "input"), NULL);
   if (!dtype) dtype = wf__float_of((wf_dtype)self->dtype);
-  if (!wf_dtype_is_float(dtype)) return wf__fail(WF_TYPE, "scale_shift gives floating point, not %s", wf_dtype_name(dtype)), NULL;
+  if (!wf_dtype_is_float(dtype))
+    return wf__fail(WF_TYPE, "scale_shift gives floating point, not %s", wf_dtype_name(dtype)), NULL;
   wf__iter it = {.outputs = 1, .operands = 2, .tensor = {NULL, (wf_tensor *)self}, .dtype = {dtype}};
   wf_plan plan = {.family = WF_FAMILY_POINTWISE, .op = WF__PW_AFFINE, .compute = (uint8_t)dtype};
   WF__TRY_OR(wf__iter_build(&it, &plan), NULL);

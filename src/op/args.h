@@ -12,9 +12,9 @@ typedef struct wf__operand_arg {
 
 /* One integer, a list of them, or a word: split's sizes, conv2d's padding ("same"). */
 typedef struct wf__ints {
-  wf_dims dims;      /* one entry when single */
+  wf_dims dims; /* one entry when single */
   bool single;
-  const char *word;  /* NULL: not a word */
+  const char *word; /* NULL: not a word */
 } wf__ints;
 
 /* A list of floating-point numbers: interpolate's scale_factor. single: it was one number. */

@@ -8,7 +8,8 @@ static const wf_scalar none = {WF_SCALAR_NONE, {0}};
 /* self is a tensor and other is something. */
 static wf_status check_args(const char *name, const wf_tensor *self, wf__operand_arg other) {
   WF__CHECK(self, WF_TYPE, "%s(): argument 'input' (position 1) must be Tensor, not NoneType", name);
-  WF__CHECK(other.tensor || other.scalar.kind, WF_TYPE, "%s(): argument 'other' (position 2) must be Tensor, not NoneType", name);
+  WF__CHECK(other.tensor || other.scalar.kind, WF_TYPE,
+            "%s(): argument 'other' (position 2) must be Tensor, not NoneType", name);
   return WF_OK;
 }
 
@@ -21,7 +22,9 @@ static wf_dtype common_dtype(wf__operand_arg a, wf__operand_arg b) {
 
 /* ---- add, sub, rsub: with a factor ---------------------------------------------------------------------------------------- */
 
-static bool is_one(wf_scalar s) { return s.kind == WF_SCALAR_NONE || (s.kind == WF_SCALAR_FLOAT ? s.as.f == 1 : s.as.i == 1); }
+static bool is_one(wf_scalar s) {
+  return s.kind == WF_SCALAR_NONE || (s.kind == WF_SCALAR_FLOAT ? s.as.f == 1 : s.as.i == 1);
+}
 static wf_scalar negated(wf_scalar s) {
   if (s.kind == WF_SCALAR_NONE) return wf_int(-1);
   return s.kind == WF_SCALAR_FLOAT ? wf_float(-s.as.f) : wf_int(-s.as.i);
@@ -47,7 +50,7 @@ static const wf__node_class rsub_class = {"RsubBackward0", sub_apply, NULL};
 static const wf__node_class rsub_number_class = {"RsubBackward1", sub_apply, NULL};
 
 #define LINEAR(OP, kernel_, cls) \
-  {.op = WF__PW_##OP, .inputs = 2, .rule = WF__PW_COMMON, .kernel = kernel_, .derivative = &cls, .wide_numbers = true}
+  { .op = WF__PW_##OP, .inputs = 2, .rule = WF__PW_COMMON, .kernel = kernel_, .derivative = &cls, .wide_numbers = true }
 static const wf__pw_def add_def = LINEAR(ADD, "add_stub", add_class);
 static const wf__pw_def sub_def = LINEAR(SUB, "sub_stub", sub_class);
 static const wf__pw_def rsub_def = LINEAR(SUB, "sub_stub", rsub_class);
@@ -56,20 +59,25 @@ static const wf__pw_def rsub_number_def = LINEAR(SUB, "sub_stub", rsub_number_cl
 static wf_status check_alpha(wf__operand_arg a, wf__operand_arg b, wf_scalar alpha) {
   if (alpha.kind == WF_SCALAR_NONE || alpha.kind == WF_SCALAR_INT) return WF_OK;
   wf_dtype common = common_dtype(a, b);
-  WF__CHECK(alpha.kind != WF_SCALAR_BOOL || common == WF_BOOL, WF_RUNTIME, "Boolean alpha only supported for Boolean results.");
+  WF__CHECK(alpha.kind != WF_SCALAR_BOOL || common == WF_BOOL, WF_RUNTIME,
+            "Boolean alpha only supported for Boolean results.");
   WF__CHECK(alpha.kind != WF_SCALAR_FLOAT || wf_dtype_is_float(common), WF_RUNTIME,
             "For integral input tensors, argument alpha must not be a floating point number.");
   return WF_OK;
 }
 
-static bool is_bool(wf__operand_arg a) { return a.tensor ? a.tensor->dtype == WF_BOOL : a.scalar.kind == WF_SCALAR_BOOL; }
+static bool is_bool(wf__operand_arg a) {
+  return a.tensor ? a.tensor->dtype == WF_BOOL : a.scalar.kind == WF_SCALAR_BOOL;
+}
 
 static wf_status check_sub(wf__operand_arg a, wf__operand_arg b) {
-  WF__CHECK(!is_bool(a) || !is_bool(b), WF_NOT_IMPLEMENTED,
-            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator instead.");
-  WF__CHECK(!is_bool(a) && !is_bool(b), WF_NOT_IMPLEMENTED,
-            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use the `~` or "
-            "`logical_not()` operator instead.");
+  WF__CHECK(
+      !is_bool(a) || !is_bool(b), WF_NOT_IMPLEMENTED,
+      "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator instead.");
+  WF__CHECK(
+      !is_bool(a) && !is_bool(b), WF_NOT_IMPLEMENTED,
+      "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use the `~` or "
+      "`logical_not()` operator instead.");
   return WF_OK;
 }
 
@@ -81,7 +89,8 @@ typedef struct linear {
 } linear;
 
 /* A call of add, sub or rsub, checked; def NULL on error. */
-static linear linear_call(const char *name, const wf__pw_def *def, const wf_tensor *self, wf__operand_arg other, wf_scalar alpha) {
+static linear linear_call(const char *name, const wf__pw_def *def, const wf_tensor *self, wf__operand_arg other,
+                          wf_scalar alpha) {
   linear l = {.name = name, .in = {wf__tensor_arg(self), other}, .number = {alpha}};
   if (check_args(name, self, other)) return l;
   if (def != &add_def && check_sub(l.in[0], other)) return l;
@@ -101,44 +110,44 @@ static wf_status linear_into(linear l, wf_tensor *dst) {
   return l.def ? wf__pw_into(l.name, l.def, dst, l.in, l.number) : wf__self.pending;
 }
 
-#define LINEAR_FORMS(name)                                                                                \
-  wf_tensor *wf__op_##name(wf_tensor *self, wf__operand_arg other, wf_scalar alpha) {                     \
-    WF__OP(#name, NULL);                                                                                  \
-    return linear_new(linear_call(#name, &name##_def, self, other, alpha));                               \
-  }                                                                                                       \
-  wf_tensor *wf_##name(const wf_tensor *a, const wf_tensor *b) {                                          \
-    WF__OP(#name, NULL);                                                                                  \
-    return linear_new(linear_call(#name, &name##_def, a, wf__tensor_arg(b), none));                       \
-  }                                                                                                       \
-  wf_tensor *wf_##name##_scaled(const wf_tensor *a, const wf_tensor *b, wf_scalar alpha) {                \
-    WF__OP(#name, NULL);                                                                                  \
-    return linear_new(linear_call(#name, &name##_def, a, wf__tensor_arg(b), alpha));                      \
-  }                                                                                                       \
-  wf_tensor *wf_##name##_scalar(const wf_tensor *a, wf_scalar b) {                                        \
-    WF__OP(#name, NULL);                                                                                  \
-    return linear_new(linear_call(#name, &name##_def, a, wf__number_arg(b), none));                       \
+#define LINEAR_FORMS(name)                                                                 \
+  wf_tensor *wf__op_##name(wf_tensor *self, wf__operand_arg other, wf_scalar alpha) {      \
+    WF__OP(#name, NULL);                                                                   \
+    return linear_new(linear_call(#name, &name##_def, self, other, alpha));                \
+  }                                                                                        \
+  wf_tensor *wf_##name(const wf_tensor *a, const wf_tensor *b) {                           \
+    WF__OP(#name, NULL);                                                                   \
+    return linear_new(linear_call(#name, &name##_def, a, wf__tensor_arg(b), none));        \
+  }                                                                                        \
+  wf_tensor *wf_##name##_scaled(const wf_tensor *a, const wf_tensor *b, wf_scalar alpha) { \
+    WF__OP(#name, NULL);                                                                   \
+    return linear_new(linear_call(#name, &name##_def, a, wf__tensor_arg(b), alpha));       \
+  }                                                                                        \
+  wf_tensor *wf_##name##_scalar(const wf_tensor *a, wf_scalar b) {                         \
+    WF__OP(#name, NULL);                                                                   \
+    return linear_new(linear_call(#name, &name##_def, a, wf__number_arg(b), none));        \
   }
 
-#define LINEAR_CHANGES(name)                                                                              \
-  wf_status wf__op_##name##_(wf_tensor *self, wf__operand_arg other, wf_scalar alpha) {                   \
-    WF__OP(#name "_", wf__self.pending);                                                                  \
-    return linear_over(linear_call(#name "_", &name##_def, self, other, alpha));                          \
-  }                                                                                                       \
-  wf_status wf_##name##_(wf_tensor *self, const wf_tensor *other) {                                       \
-    WF__OP(#name "_", wf__self.pending);                                                                  \
-    return linear_over(linear_call(#name "_", &name##_def, self, wf__tensor_arg(other), none));           \
-  }                                                                                                       \
-  wf_status wf_##name##_scaled_(wf_tensor *self, const wf_tensor *other, wf_scalar alpha) {               \
-    WF__OP(#name "_", wf__self.pending);                                                                  \
-    return linear_over(linear_call(#name "_", &name##_def, self, wf__tensor_arg(other), alpha));          \
-  }                                                                                                       \
-  wf_status wf_##name##_scalar_(wf_tensor *self, wf_scalar other) {                                       \
-    WF__OP(#name "_", wf__self.pending);                                                                  \
-    return linear_over(linear_call(#name "_", &name##_def, self, wf__number_arg(other), none));           \
-  }                                                                                                       \
-  wf_status wf_##name##_into(wf_tensor *dst, const wf_tensor *a, const wf_tensor *b) {                    \
-    WF__OP(#name, wf__self.pending);                                                                      \
-    return linear_into(linear_call(#name, &name##_def, a, wf__tensor_arg(b), none), dst);                 \
+#define LINEAR_CHANGES(name)                                                                     \
+  wf_status wf__op_##name##_(wf_tensor *self, wf__operand_arg other, wf_scalar alpha) {          \
+    WF__OP(#name "_", wf__self.pending);                                                         \
+    return linear_over(linear_call(#name "_", &name##_def, self, other, alpha));                 \
+  }                                                                                              \
+  wf_status wf_##name##_(wf_tensor *self, const wf_tensor *other) {                              \
+    WF__OP(#name "_", wf__self.pending);                                                         \
+    return linear_over(linear_call(#name "_", &name##_def, self, wf__tensor_arg(other), none));  \
+  }                                                                                              \
+  wf_status wf_##name##_scaled_(wf_tensor *self, const wf_tensor *other, wf_scalar alpha) {      \
+    WF__OP(#name "_", wf__self.pending);                                                         \
+    return linear_over(linear_call(#name "_", &name##_def, self, wf__tensor_arg(other), alpha)); \
+  }                                                                                              \
+  wf_status wf_##name##_scalar_(wf_tensor *self, wf_scalar other) {                              \
+    WF__OP(#name "_", wf__self.pending);                                                         \
+    return linear_over(linear_call(#name "_", &name##_def, self, wf__number_arg(other), none));  \
+  }                                                                                              \
+  wf_status wf_##name##_into(wf_tensor *dst, const wf_tensor *a, const wf_tensor *b) {           \
+    WF__OP(#name, wf__self.pending);                                                             \
+    return linear_into(linear_call(#name, &name##_def, a, wf__tensor_arg(b), none), dst);        \
   }
 
 LINEAR_FORMS(add)
@@ -160,43 +169,44 @@ static wf_status plain_over(const char *name, const wf__pw_def *def, wf_tensor *
   return wf__pw_inplace(def, in, NULL);
 }
 
-static wf_status plain_into(const char *name, const wf__pw_def *def, wf_tensor *dst, const wf_tensor *self, wf__operand_arg other) {
+static wf_status plain_into(const char *name, const wf__pw_def *def, wf_tensor *dst, const wf_tensor *self,
+                            wf__operand_arg other) {
   const wf__operand_arg in[] = {wf__tensor_arg(self), other};
   WF__TRY(check_args(name, self, other));
   return wf__pw_into(name, def, dst, in, NULL);
 }
 
 /* Public forms of an operator whose second operand is a tensor or a number; DEF(other) chooses the definition. */
-#define PLAIN_FORMS(name, DEF)                                                                            \
-  wf_tensor *wf_##name(const wf_tensor *a, const wf_tensor *b) {                                          \
-    WF__OP(#name, NULL);                                                                                  \
-    return plain_new(#name, DEF(wf__tensor_arg(b)), a, wf__tensor_arg(b));                                \
-  }                                                                                                       \
-  wf_tensor *wf_##name##_scalar(const wf_tensor *a, wf_scalar b) {                                        \
-    WF__OP(#name, NULL);                                                                                  \
-    return plain_new(#name, DEF(wf__number_arg(b)), a, wf__number_arg(b));                                \
-  }                                                                                                       \
-  wf_status wf_##name##_(wf_tensor *self, const wf_tensor *other) {                                       \
-    WF__OP(#name "_", wf__self.pending);                                                                  \
-    return plain_over(#name "_", DEF(wf__tensor_arg(other)), self, wf__tensor_arg(other));                \
-  }                                                                                                       \
-  wf_status wf_##name##_scalar_(wf_tensor *self, wf_scalar other) {                                       \
-    WF__OP(#name "_", wf__self.pending);                                                                  \
-    return plain_over(#name "_", DEF(wf__number_arg(other)), self, wf__number_arg(other));                \
-  }                                                                                                       \
-  wf_status wf_##name##_into(wf_tensor *dst, const wf_tensor *a, const wf_tensor *b) {                    \
-    WF__OP(#name, wf__self.pending);                                                                      \
-    return plain_into(#name, DEF(wf__tensor_arg(b)), dst, a, wf__tensor_arg(b));                          \
+#define PLAIN_FORMS(name, DEF)                                                             \
+  wf_tensor *wf_##name(const wf_tensor *a, const wf_tensor *b) {                           \
+    WF__OP(#name, NULL);                                                                   \
+    return plain_new(#name, DEF(wf__tensor_arg(b)), a, wf__tensor_arg(b));                 \
+  }                                                                                        \
+  wf_tensor *wf_##name##_scalar(const wf_tensor *a, wf_scalar b) {                         \
+    WF__OP(#name, NULL);                                                                   \
+    return plain_new(#name, DEF(wf__number_arg(b)), a, wf__number_arg(b));                 \
+  }                                                                                        \
+  wf_status wf_##name##_(wf_tensor *self, const wf_tensor *other) {                        \
+    WF__OP(#name "_", wf__self.pending);                                                   \
+    return plain_over(#name "_", DEF(wf__tensor_arg(other)), self, wf__tensor_arg(other)); \
+  }                                                                                        \
+  wf_status wf_##name##_scalar_(wf_tensor *self, wf_scalar other) {                        \
+    WF__OP(#name "_", wf__self.pending);                                                   \
+    return plain_over(#name "_", DEF(wf__number_arg(other)), self, wf__number_arg(other)); \
+  }                                                                                        \
+  wf_status wf_##name##_into(wf_tensor *dst, const wf_tensor *a, const wf_tensor *b) {     \
+    WF__OP(#name, wf__self.pending);                                                       \
+    return plain_into(#name, DEF(wf__tensor_arg(b)), dst, a, wf__tensor_arg(b));           \
   }
 
-#define PLAIN_ENTRIES(name, DEF)                                                                          \
-  wf_tensor *wf__op_##name(wf_tensor *self, wf__operand_arg other) {                                      \
-    WF__OP(#name, NULL);                                                                                  \
-    return plain_new(#name, DEF(other), self, other);                                                     \
-  }                                                                                                       \
-  wf_status wf__op_##name##_(wf_tensor *self, wf__operand_arg other) {                                    \
-    WF__OP(#name "_", wf__self.pending);                                                                  \
-    return plain_over(#name "_", DEF(other), self, other);                                                \
+#define PLAIN_ENTRIES(name, DEF)                                       \
+  wf_tensor *wf__op_##name(wf_tensor *self, wf__operand_arg other) {   \
+    WF__OP(#name, NULL);                                               \
+    return plain_new(#name, DEF(other), self, other);                  \
+  }                                                                    \
+  wf_status wf__op_##name##_(wf_tensor *self, wf__operand_arg other) { \
+    WF__OP(#name "_", wf__self.pending);                               \
+    return plain_over(#name "_", DEF(other), self, other);             \
   }
 
 /* ---- mul ------------------------------------------------------------------------------------------------------------------------ */
@@ -247,8 +257,11 @@ static const wf__pw_def div_def = {.op = WF__PW_DIV,
                                    .derivative = &div_class,
                                    .keep = {WF__FOR_1, WF__FOR_0 | WF__FOR_1},
                                    .wide_numbers = true};
-#define WHOLE(OP, kernel_, cls) \
-  {.op = WF__PW_##OP, .inputs = 2, .rule = WF__PW_COMMON, .allow = WF__PW_NO_BOOL, .kernel = kernel_, .derivative = &cls}
+#define WHOLE(OP, kernel_, cls)                                                                        \
+  {                                                                                                    \
+    .op = WF__PW_##OP, .inputs = 2, .rule = WF__PW_COMMON, .allow = WF__PW_NO_BOOL, .kernel = kernel_, \
+    .derivative = &cls                                                                                 \
+  }
 static const wf__pw_def div_trunc_def = WHOLE(DIV_TRUNC, "div_trunc_cpu", div_mode_class);
 static const wf__pw_def div_floor_def = WHOLE(DIV_FLOOR, "div_floor_cpu", div_mode_class);
 static const wf__pw_def floor_divide_def = WHOLE(DIV_FLOOR, "div_floor_cpu", floor_divide_class);
@@ -280,7 +293,9 @@ wf_status wf__op_div_(wf_tensor *self, wf__operand_arg other, const char *roundi
   return def ? plain_over("div_", def, self, other) : wf__self.pending;
 }
 
-static const char *mode_name(wf_rounding mode) { return mode == WF_ROUND_TRUNC ? "trunc" : mode == WF_ROUND_FLOOR ? "floor" : NULL; }
+static const char *mode_name(wf_rounding mode) {
+  return mode == WF_ROUND_TRUNC ? "trunc" : mode == WF_ROUND_FLOOR ? "floor" : NULL;
+}
 
 wf_tensor *wf_div_rounded(const wf_tensor *a, const wf_tensor *b, wf_rounding mode) {
   WF__OP("div", NULL);
@@ -308,16 +323,16 @@ static wf_status remainder_apply(wf__node *node, wf_tensor *const *grad, wf_tens
   return wf__self.pending;
 }
 
-#define MODULO(name, OP, prefix)                                                                          \
-  static const wf__node_class name##_number_class = {prefix "Backward0", name##_apply, NULL};             \
-  static const wf__node_class name##_class = {prefix "Backward1", name##_apply, NULL};                    \
-  static const wf__pw_def name##_number_def = WHOLE(OP, #name "_cpu", name##_number_class);               \
-  static const wf__pw_def name##_def = {.op = WF__PW_##OP,                                                \
-                                        .inputs = 2,                                                      \
-                                        .rule = WF__PW_COMMON,                                            \
-                                        .allow = WF__PW_NO_BOOL,                                          \
-                                        .kernel = #name "_cpu",                                           \
-                                        .derivative = &name##_class,                                      \
+#define MODULO(name, OP, prefix)                                                              \
+  static const wf__node_class name##_number_class = {prefix "Backward0", name##_apply, NULL}; \
+  static const wf__node_class name##_class = {prefix "Backward1", name##_apply, NULL};        \
+  static const wf__pw_def name##_number_def = WHOLE(OP, #name "_cpu", name##_number_class);   \
+  static const wf__pw_def name##_def = {.op = WF__PW_##OP,                                    \
+                                        .inputs = 2,                                          \
+                                        .rule = WF__PW_COMMON,                                \
+                                        .allow = WF__PW_NO_BOOL,                              \
+                                        .kernel = #name "_cpu",                               \
+                                        .derivative = &name##_class,                          \
                                         .keep = {WF__FOR_1, WF__FOR_1}};
 MODULO(fmod, FMOD, "Fmod")
 MODULO(remainder, REMAINDER, "Remainder")
@@ -355,21 +370,21 @@ static wf_status minimum_apply(wf__node *node, wf_tensor *const *grad, wf_tensor
   return wf__self.pending;
 }
 
-#define BOTH(name, OP, rule_, node_name)                                                                  \
-  static const wf__node_class name##_class = {node_name, name##_apply, NULL};                             \
-  static const wf__pw_def name##_def = {.op = WF__PW_##OP,                                                \
-                                        .inputs = 2,                                                      \
-                                        .rule = WF__PW_##rule_,                                           \
-                                        .kernel = #name "_cpu",                                           \
-                                        .derivative = &name##_class,                                      \
-                                        .keep = {WF__FOR_ALL, WF__FOR_ALL}};                              \
-  wf_tensor *wf_##name(const wf_tensor *a, const wf_tensor *b) {                                          \
-    WF__OP(#name, NULL);                                                                                  \
-    return plain_new(#name, &name##_def, a, wf__tensor_arg(b));                                           \
-  }                                                                                                       \
-  wf_status wf_##name##_into(wf_tensor *dst, const wf_tensor *a, const wf_tensor *b) {                    \
-    WF__OP(#name, wf__self.pending);                                                                      \
-    return plain_into(#name, &name##_def, dst, a, wf__tensor_arg(b));                                     \
+#define BOTH(name, OP, rule_, node_name)                                               \
+  static const wf__node_class name##_class = {node_name, name##_apply, NULL};          \
+  static const wf__pw_def name##_def = {.op = WF__PW_##OP,                             \
+                                        .inputs = 2,                                   \
+                                        .rule = WF__PW_##rule_,                        \
+                                        .kernel = #name "_cpu",                        \
+                                        .derivative = &name##_class,                   \
+                                        .keep = {WF__FOR_ALL, WF__FOR_ALL}};           \
+  wf_tensor *wf_##name(const wf_tensor *a, const wf_tensor *b) {                       \
+    WF__OP(#name, NULL);                                                               \
+    return plain_new(#name, &name##_def, a, wf__tensor_arg(b));                        \
+  }                                                                                    \
+  wf_status wf_##name##_into(wf_tensor *dst, const wf_tensor *a, const wf_tensor *b) { \
+    WF__OP(#name, wf__self.pending);                                                   \
+    return plain_into(#name, &name##_def, dst, a, wf__tensor_arg(b));                  \
   }
 BOTH(atan2, ATAN2, FLOATING, "Atan2Backward0")
 BOTH(maximum, MAXIMUM, COMMON, "MaximumBackward0")

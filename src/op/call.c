@@ -36,7 +36,7 @@ typedef struct bound {
   wf_dtype dtype;
   wf_memory_format format;
   const char *word;
-  int64_t one;      /* storage behind ints.dims and floats when the argument was a single number */
+  int64_t one; /* storage behind ints.dims and floats when the argument was a single number */
   double one_float;
 } bound;
 
@@ -82,8 +82,10 @@ typedef struct operator_row {
 #define PARAM(i, tuple) PARAM_SPLIT(UNPACK tuple)
 #define PARAM_SPLIT(...) PARAM_COUNT(COUNT(__VA_ARGS__), __VA_ARGS__)
 #define PARAM_COUNT(n, ...) JOIN(PARAM_, n)(__VA_ARGS__)
-#define PARAM_2(KIND, name) {#KIND[0], #name, NULL}
-#define PARAM_3(KIND, name, fallback) {#KIND[0], #name, #fallback}
+#define PARAM_2(KIND, name) \
+  { #KIND[0], #name, NULL }
+#define PARAM_3(KIND, name, fallback) \
+  { #KIND[0], #name, #fallback }
 
 /* VALUE(i, tuple): the C expression of the i-th argument */
 #define VALUE(i, tuple) VALUE_SPLIT(i, UNPACK tuple)
@@ -110,12 +112,36 @@ typedef struct operator_row {
 static double number_of(wf_scalar s) { return s.kind == WF_SCALAR_FLOAT ? s.as.f : (double)s.as.i; }
 
 #define RESULT_T(call) give_tensors(r, (wf_tensor *[]){call}, 1)
-#define RESULT_T2(call) do { __typeof__(call) v = call; give_tensors(r, (wf_tensor *const *)&v, 2); } while (0)
-#define RESULT_T3(call) do { __typeof__(call) v = call; give_tensors(r, (wf_tensor *const *)&v, 3); } while (0)
-#define RESULT_TL(call) do { r->tensors = call; r->kind = WF_VALUE_TENSORS; } while (0)
-#define RESULT_ST(call) do { r->kind = WF_VALUE_NONE; (void)(call); } while (0)
-#define RESULT_V(call) do { r->scalar = call; r->kind = WF_VALUE_SCALAR; } while (0)
-#define RESULT_N(call) do { r->string = call; r->kind = WF_VALUE_STRING; } while (0)
+#define RESULT_T2(call)                         \
+  do {                                          \
+    __typeof__(call) v = call;                  \
+    give_tensors(r, (wf_tensor *const *)&v, 2); \
+  } while (0)
+#define RESULT_T3(call)                         \
+  do {                                          \
+    __typeof__(call) v = call;                  \
+    give_tensors(r, (wf_tensor *const *)&v, 3); \
+  } while (0)
+#define RESULT_TL(call)         \
+  do {                          \
+    r->tensors = call;          \
+    r->kind = WF_VALUE_TENSORS; \
+  } while (0)
+#define RESULT_ST(call)      \
+  do {                       \
+    r->kind = WF_VALUE_NONE; \
+    (void)(call);            \
+  } while (0)
+#define RESULT_V(call)         \
+  do {                         \
+    r->scalar = call;          \
+    r->kind = WF_VALUE_SCALAR; \
+  } while (0)
+#define RESULT_N(call)         \
+  do {                         \
+    r->string = call;          \
+    r->kind = WF_VALUE_STRING; \
+  } while (0)
 
 static void give_tensors(wf_result *r, wf_tensor *const *at, int n) {
   r->kind = WF_VALUE_TENSOR;
@@ -166,7 +192,8 @@ bool wf_op_exists(const char *op) { return op && find_operator(op); }
 
 static const char *kind_name(char kind) {
   switch (kind) {
-    case 'T': case 'O': return "Tensor";
+    case 'T':
+    case 'O': return "Tensor";
     case 'L': return "Tensor[]";
     case 'X': return "Tensor|Scalar";
     case 'S': return "Scalar";
@@ -227,29 +254,27 @@ static bool floats_of(const wf_arg *a, bound *b) {
 /* Converts the argument to what the parameter's kind wants; false when it can't be. */
 static bool convert(char kind, const wf_arg *a, bound *b) {
   switch (kind) {
-    case 'T': case 'O':
-      b->tensor = a->as.tensor;
-      return a->kind == WF_VALUE_TENSOR;
-    case 'L':
-      b->tensors = a->as.tensors;
-      return a->kind == WF_VALUE_TENSORS;
+    case 'T':
+    case 'O': b->tensor = a->as.tensor; return a->kind == WF_VALUE_TENSOR;
+    case 'L': b->tensors = a->as.tensors; return a->kind == WF_VALUE_TENSORS;
     case 'X':
       if (a->kind != WF_VALUE_TENSOR) return scalar_of(a, &b->scalar);
       b->tensor = a->as.tensor;
       return true;
-    case 'S': case 'F': return scalar_of(a, &b->scalar);
+    case 'S':
+    case 'F': return scalar_of(a, &b->scalar);
     case 'I': return scalar_of(a, &b->scalar) && b->scalar.kind == WF_SCALAR_INT;
     case 'B': return scalar_of(a, &b->scalar) && b->scalar.kind != WF_SCALAR_FLOAT;
     case 'D': return ints_of(a, b, false);
     case 'E': return ints_of(a, b, true);
     case 'G': return floats_of(a, b);
     case 'Y':
-      b->dtype = a->kind == WF_VALUE_DTYPE ? a->as.dtype : a->kind == WF_VALUE_STRING ? wf_dtype_parse(a->as.string) : WF_DTYPE_NONE;
+      b->dtype = a->kind == WF_VALUE_DTYPE    ? a->as.dtype
+                 : a->kind == WF_VALUE_STRING ? wf_dtype_parse(a->as.string)
+                                              : WF_DTYPE_NONE;
       return b->dtype != WF_DTYPE_NONE;
     case 'M': return format_of(a, &b->format);
-    default:
-      b->word = a->as.string;
-      return a->kind == WF_VALUE_STRING;
+    default: b->word = a->as.string; return a->kind == WF_VALUE_STRING;
   }
 }
 
@@ -308,7 +333,8 @@ wf_status wf_call(const char *op, const wf_arg *args, int n, wf_result *result) 
   *result = (wf_result){0};
   const operator_row *row = op ? find_operator(op) : NULL;
   WF__CHECK(row, WF_NOT_IMPLEMENTED, "no operator named '%s'", op ? op : "");
-  WF__CHECK(n <= MAX_ARGS, WF_VALUE, "%s(): %d arguments are more than the %d that can be passed by position", op, n, MAX_ARGS);
+  WF__CHECK(n <= MAX_ARGS, WF_VALUE, "%s(): %d arguments are more than the %d that can be passed by position", op, n,
+            MAX_ARGS);
   bound b[MAX_PARAMS] = {0};
   wf_tensor *rest[MAX_ARGS];
   for (int i = 0; i < n; i++)
@@ -323,8 +349,13 @@ wf_status wf_call(const char *op, const wf_arg *args, int n, wf_result *result) 
 /* ---- schemas ---------------------------------------------------------------------------------------------------------------- */
 
 static const char *result_name(const char *result) {
-  static const char *const names[][2] = {{"T", "Tensor"}, {"T2", "(Tensor, Tensor)"}, {"T3", "(Tensor, Tensor, Tensor)"},
-                                         {"TL", "Tensor[]"}, {"ST", "()"}, {"V", "Scalar"}, {"N", "str"}};
+  static const char *const names[][2] = {{"T", "Tensor"},
+                                         {"T2", "(Tensor, Tensor)"},
+                                         {"T3", "(Tensor, Tensor, Tensor)"},
+                                         {"TL", "Tensor[]"},
+                                         {"ST", "()"},
+                                         {"V", "Scalar"},
+                                         {"N", "str"}};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     if (!strcmp(result, names[i][0])) return names[i][1];
   return "()";
@@ -332,10 +363,16 @@ static const char *result_name(const char *result) {
 
 /* Defaults are C expressions; schemas show them as PyTorch would. */
 static const char *default_name(const char *fallback) {
-  static const char *const names[][2] = {
-      {"WF_NONE", "None"}, {"WF_SHAPE0", "[]"}, {"WF_DTYPE_NONE", "None"}, {"wf_no_scalar()", "None"}, {"true", "True"},
-      {"false", "False"}, {"wf_int(1)", "1"}, {"wf_int(0)", "0"}, {"WF_FORMAT_PRESERVE", "preserve_format"},
-      {"WF_FORMAT_CONTIGUOUS", "contiguous_format"}};
+  static const char *const names[][2] = {{"WF_NONE", "None"},
+                                         {"WF_SHAPE0", "[]"},
+                                         {"WF_DTYPE_NONE", "None"},
+                                         {"wf_no_scalar()", "None"},
+                                         {"true", "True"},
+                                         {"false", "False"},
+                                         {"wf_int(1)", "1"},
+                                         {"wf_int(0)", "0"},
+                                         {"WF_FORMAT_PRESERVE", "preserve_format"},
+                                         {"WF_FORMAT_CONTIGUOUS", "contiguous_format"}};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     if (!strcmp(fallback, names[i][0])) return names[i][1];
   return fallback;
@@ -349,7 +386,8 @@ const char *wf_op_schema(int i) {
   for (int k = 0; k < op->count; k++) {
     const param *p = &op->params[k];
     at += snprintf(text + at, sizeof text - (size_t)at, "%s%s%s %s%s%s", k ? ", " : "", kind_name(p->kind),
-                   p->kind == 'O' ? "?" : "", p->name, p->fallback ? "=" : "", p->fallback ? default_name(p->fallback) : "");
+                   p->kind == 'O' ? "?" : "", p->name, p->fallback ? "=" : "",
+                   p->fallback ? default_name(p->fallback) : "");
   }
   snprintf(text + at, sizeof text - (size_t)at, ") -> %s", result_name(op->result));
   return wf__intern(text);

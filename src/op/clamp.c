@@ -12,7 +12,8 @@ static wf_tensor *within(const wf_tensor *x, wf_scalar min, wf_scalar max) {
 
 static wf_status clamp_apply(wf__node *node, wf_tensor *const *grad, wf_tensor **out) {
   const wf_scalar *number = wf__numbers(node);
-  out[0] = wf__op_where(within(wf__saved_get(node, 0), number[0], number[1]), wf__tensor_arg(grad[0]), wf__number_arg(wf_int(0)));
+  out[0] = wf__op_where(within(wf__saved_get(node, 0), number[0], number[1]), wf__tensor_arg(grad[0]),
+                        wf__number_arg(wf_int(0)));
   return wf__self.pending;
 }
 static const wf__node_class clamp_class = {"ClampBackward1", clamp_apply, NULL};

@@ -12,19 +12,20 @@
 /* Everything that isn't a tensor. */
 typedef struct conv {
   const char *name;
-  int spatial;             /* 1 or 2 */
+  int spatial; /* 1 or 2 */
   bool batched, channels_last, has_bias;
   int64_t stride[2], padding[2], dilation[2], groups; /* of `spatial` dims */
-  int64_t behind[2];       /* padding="same" with an even kernel pads one more behind */
+  int64_t behind[2];                                  /* padding="same" with an even kernel pads one more behind */
 } conv;
 
 /* ---- checks, in PyTorch's order and words ------------------------------------------------------------------------------- */
 
 static wf_status read_list(const char *what, wf__ints given, int spatial, int64_t otherwise, int64_t *out) {
   char text[WF__DIMS_TEXT];
-  WF__CHECK(wf__ints_expand(given, spatial, otherwise, out), WF_RUNTIME,
-            "expected %s to be a single integer value or a list of %d values to match the convolution dimensions, but got %s=%s", what,
-            spatial, what, wf__dims_text(given.dims, text));
+  WF__CHECK(
+      wf__ints_expand(given, spatial, otherwise, out), WF_RUNTIME,
+      "expected %s to be a single integer value or a list of %d values to match the convolution dimensions, but got %s=%s",
+      what, spatial, what, wf__dims_text(given.dims, text));
   return WF_OK;
 }
 
@@ -69,12 +70,14 @@ static wf_status check_kernel(const conv *c, const int64_t *input, const int64_t
   }
   spatial_text(padded, c->spatial, a, sizeof a);
   spatial_text(kernel, c->spatial, b, sizeof b);
-  WF__CHECK(fits, WF_RUNTIME,
-            "Calculated padded input size per channel: %s. Kernel size: %s. Kernel size can't be greater than actual input size", a, b);
+  WF__CHECK(
+      fits, WF_RUNTIME,
+      "Calculated padded input size per channel: %s. Kernel size: %s. Kernel size can't be greater than actual input size",
+      a, b);
   if (c->spatial == 2)
     WF__CHECK(weight[2] > 0 && weight[3] > 0, WF_RUNTIME,
-              "kernel size should be greater than zero, but got kernel_height: %lld kernel_width: %lld", (long long)weight[2],
-              (long long)weight[3]);
+              "kernel size should be greater than zero, but got kernel_height: %lld kernel_width: %lld",
+              (long long)weight[2], (long long)weight[3]);
   return WF_OK;
 }
 
@@ -86,16 +89,21 @@ static wf_status check_shapes(const conv *c, wf_dims input, const wf_tensor *wei
   wf__dims_text(wf__layout_sizes(&weight->layout), w);
   wf__dims_text(input, x);
   WF__CHECK(size[0] >= c->groups, WF_RUNTIME,
-            "Given groups=%lld, expected weight to be at least %lld at dimension 0, but got weight of size %s instead", groups, groups, w);
-  WF__CHECK(size[0] % c->groups == 0, WF_RUNTIME,
-            "Given groups=%lld, expected weight to be divisible by %lld at dimension 0, but got weight of size [%s] instead", groups, groups, w);
-  WF__CHECK(input.at[1] == size[1] * c->groups, WF_RUNTIME,
-            "Given groups=%lld, weight of size %s, expected input%s to have %lld channels, but got %lld channels instead", groups, w, x,
-            (long long)(size[1] * c->groups), (long long)input.at[1]);
+            "Given groups=%lld, expected weight to be at least %lld at dimension 0, but got weight of size %s instead",
+            groups, groups, w);
+  WF__CHECK(
+      size[0] % c->groups == 0, WF_RUNTIME,
+      "Given groups=%lld, expected weight to be divisible by %lld at dimension 0, but got weight of size [%s] instead",
+      groups, groups, w);
+  WF__CHECK(
+      input.at[1] == size[1] * c->groups, WF_RUNTIME,
+      "Given groups=%lld, weight of size %s, expected input%s to have %lld channels, but got %lld channels instead",
+      groups, w, x, (long long)(size[1] * c->groups), (long long)input.at[1]);
   if (bias && (bias->layout.ndim != 1 || bias->layout.size[0] != size[0]))
-    return wf__fail(WF_RUNTIME,
-                    "Given weight of size %s, expected bias to be 1-dimensional with %lld elements, but got bias of size %s instead", w,
-                    (long long)size[0], wf__dims_text(wf__layout_sizes(&bias->layout), x));
+    return wf__fail(
+        WF_RUNTIME,
+        "Given weight of size %s, expected bias to be 1-dimensional with %lld elements, but got bias of size %s instead",
+        w, (long long)size[0], wf__dims_text(wf__layout_sizes(&bias->layout), x));
   return check_kernel(c, input.at, size);
 }
 
@@ -105,17 +113,19 @@ static wf_status check(conv *c, const wf_tensor *input, const wf_tensor *weight,
   WF__TRY(wf__require(c->name, input, "input", 1));
   WF__TRY(wf__require(c->name, weight, "weight", 2));
   int rank = input->layout.ndim, full = c->spatial + 2;
-  WF__CHECK(rank == full || rank == full - 1, WF_RUNTIME, "Expected %dD (unbatched) or %dD (batched) input to %s, but got input of size: %s",
-            full - 1, full, c->name, wf__dims_text(wf__layout_sizes(&input->layout), text));
+  WF__CHECK(rank == full || rank == full - 1, WF_RUNTIME,
+            "Expected %dD (unbatched) or %dD (batched) input to %s, but got input of size: %s", full - 1, full, c->name,
+            wf__dims_text(wf__layout_sizes(&input->layout), text));
   WF__CHECK(!bias || bias->dtype == input->dtype, WF_RUNTIME, "Input type (%s) and bias type (%s) should be the same",
             wf__cpp_type_text((wf_dtype)input->dtype), wf__cpp_type_text((wf_dtype)bias->dtype));
   c->batched = rank == full;
   if (weight->layout.ndim != full) {
     int64_t given[2] = {0};
     wf__ints_expand(stride, c->spatial, 1, given);
-    return wf__fail(WF_RUNTIME,
-                    "expected stride to be a single integer value or a list of %d values to match the convolution dimensions, but got stride=%s",
-                    weight->layout.ndim - 2, wf__dims_text(wf_dims_of(given, c->spatial), text));
+    return wf__fail(
+        WF_RUNTIME,
+        "expected stride to be a single integer value or a list of %d values to match the convolution dimensions, but got stride=%s",
+        weight->layout.ndim - 2, wf__dims_text(wf_dims_of(given, c->spatial), text));
   }
   WF__TRY(read_list("stride", stride, c->spatial, 1, c->stride));
   WF__TRY(read_list("dilation", dilation, c->spatial, 1, c->dilation));
@@ -173,7 +183,9 @@ static void fill_param(const conv *c, wf_conv_param *p) {
   }
 }
 
-static wf_memory_format format_of(const conv *c) { return c->channels_last ? WF_FORMAT_CHANNELS_LAST : WF_FORMAT_CONTIGUOUS; }
+static wf_memory_format format_of(const conv *c) {
+  return c->channels_last ? WF_FORMAT_CHANNELS_LAST : WF_FORMAT_CONTIGUOUS;
+}
 
 /* What oneDNN can read as it lies, else a copy. Loops read any strides. */
 static wf_tensor *readable(const wf_tensor *t, wf_memory_format format) {
@@ -232,7 +244,9 @@ static wf_tensor *run_forward(const conv *c, const wf_tensor *x, const wf_tensor
   const wf_conv_param *p = &plan.param.conv;
   int64_t size[4] = {x->layout.size[0], w->layout.size[0]};
   for (int d = 0; d < 2; d++)
-    size[2 + d] = (x->layout.size[2 + d] + 2 * p->padding[d] - p->dilation[d] * (w->layout.size[2 + d] - 1) - 1) / p->stride[d] + 1;
+    size[2 + d] =
+        (x->layout.size[2 + d] + 2 * p->padding[d] - p->dilation[d] * (w->layout.size[2 + d] - 1) - 1) / p->stride[d] +
+        1;
   wf_tensor *y = wf__empty_in(x, wf_dims_of(size, 4), format_of(c));
   if (!y) return NULL;
   const wf_tensor *operands[] = {y, x, w, bias};
@@ -243,7 +257,8 @@ static wf_tensor *run_forward(const conv *c, const wf_tensor *x, const wf_tensor
 
 static const wf__node_class conv_class;
 
-static wf_status record(const conv *c, wf_tensor *y, const wf_tensor *input, const wf_tensor *weight, const wf_tensor *bias) {
+static wf_status record(const conv *c, wf_tensor *y, const wf_tensor *input, const wf_tensor *weight,
+                        const wf_tensor *bias) {
   const wf_tensor *inputs[] = {input, weight, bias};
   if (!wf__needs_grad(inputs, 3)) return WF_OK;
   wf__node *node = wf__node_new(&conv_class, inputs, 3, 2, sizeof *c);
@@ -256,8 +271,8 @@ static wf_status record(const conv *c, wf_tensor *y, const wf_tensor *input, con
   return status;
 }
 
-static wf_tensor *convolution(conv c, const wf_tensor *input, const wf_tensor *weight, const wf_tensor *bias, wf__ints stride,
-                              wf__ints padding, wf__ints dilation) {
+static wf_tensor *convolution(conv c, const wf_tensor *input, const wf_tensor *weight, const wf_tensor *bias,
+                              wf__ints stride, wf__ints padding, wf__ints dilation) {
   WF__TRY_OR(check(&c, input, weight, bias, stride, padding, dilation), NULL);
   c.has_bias = bias != NULL;
   wf_tensor *alias = widen(&c, input, c.batched), *y = NULL;
@@ -298,7 +313,8 @@ static wf_tensor *input_gradient(const conv *c, const wf_tensor *x, const wf_ten
 }
 
 /* Gradient of the weight, and of the bias when asked for. */
-static wf_tensor *weight_gradient(const conv *c, const wf_tensor *x, const wf_tensor *weight, const wf_tensor *g, wf_tensor *bias) {
+static wf_tensor *weight_gradient(const conv *c, const wf_tensor *x, const wf_tensor *weight, const wf_tensor *g,
+                                  wf_tensor *bias) {
   wf_plan plan = {.family = WF_FAMILY_CONV, .op = WF__CONV_BACKWARD_WEIGHT, .outputs = 2};
   fill_param(c, &plan.param.conv);
   wf_tensor *alias = widen(c, weight, true);
@@ -322,7 +338,8 @@ static wf_status conv_apply(wf__node *node, wf_tensor *const *grad, wf_tensor **
   if (w) {
     if (wf__node_wants(node, 0)) out[0] = wf__give(narrow(c, input_gradient(c, x, w, g), c->batched));
     bool bias = c->has_bias && wf__node_wants(node, 2);
-    wf_tensor *db = bias ? wf__tensor_empty_sized(wf__device_of(w), (wf_dtype)w->dtype, wf_dims_of(w->layout.size, 1)) : NULL;
+    wf_tensor *db =
+        bias ? wf__tensor_empty_sized(wf__device_of(w), (wf_dtype)w->dtype, wf_dims_of(w->layout.size, 1)) : NULL;
     if ((wf__node_wants(node, 1) || bias) && (db || !bias)) {
       wf_tensor *dw = wf__give(narrow(c, weight_gradient(c, x, weight, g, db), true));
       if (wf__node_wants(node, 1)) out[1] = dw;
@@ -344,30 +361,34 @@ static const wf__node_class conv_class = {"ConvolutionBackward0", conv_apply, NU
 
 wf_conv_options wf_conv_defaults(void) { return (wf_conv_options){.stride = {1, 1}, .dilation = {1, 1}, .groups = 1}; }
 
-static wf_tensor *by_options(const char *name, int spatial, const wf_tensor *input, const wf_tensor *weight, const wf_tensor *bias,
-                             const wf_conv_options *options) {
+static wf_tensor *by_options(const char *name, int spatial, const wf_tensor *input, const wf_tensor *weight,
+                             const wf_tensor *bias, const wf_conv_options *options) {
   wf_conv_options o = options ? *options : wf_conv_defaults();
   conv c = {.name = name, .spatial = spatial, .groups = o.groups};
   return convolution(c, input, weight, bias, wf__ints_of(o.stride, spatial), wf__ints_of(o.padding, spatial),
                      wf__ints_of(o.dilation, spatial));
 }
 
-wf_tensor *wf_conv2d(const wf_tensor *input, const wf_tensor *weight, const wf_tensor *bias, const wf_conv_options *options) {
+wf_tensor *wf_conv2d(const wf_tensor *input, const wf_tensor *weight, const wf_tensor *bias,
+                     const wf_conv_options *options) {
   WF__OP("conv2d", NULL);
   return by_options("conv2d", 2, input, weight, bias, options);
 }
-wf_tensor *wf_conv1d(const wf_tensor *input, const wf_tensor *weight, const wf_tensor *bias, const wf_conv_options *options) {
+wf_tensor *wf_conv1d(const wf_tensor *input, const wf_tensor *weight, const wf_tensor *bias,
+                     const wf_conv_options *options) {
   WF__OP("conv1d", NULL);
   return by_options("conv1d", 1, input, weight, bias, options);
 }
 
-wf_tensor *wf__op_conv2d(wf_tensor *input, wf_tensor *weight, wf_tensor *bias, wf__ints stride, wf__ints padding, wf__ints dilation,
-                         int64_t groups) {
+wf_tensor *wf__op_conv2d(wf_tensor *input, wf_tensor *weight, wf_tensor *bias, wf__ints stride, wf__ints padding,
+                         wf__ints dilation, int64_t groups) {
   WF__OP("conv2d", NULL);
-  return convolution((conv){.name = "conv2d", .spatial = 2, .groups = groups}, input, weight, bias, stride, padding, dilation);
+  return convolution((conv){.name = "conv2d", .spatial = 2, .groups = groups}, input, weight, bias, stride, padding,
+                     dilation);
 }
-wf_tensor *wf__op_conv1d(wf_tensor *input, wf_tensor *weight, wf_tensor *bias, wf__ints stride, wf__ints padding, wf__ints dilation,
-                         int64_t groups) {
+wf_tensor *wf__op_conv1d(wf_tensor *input, wf_tensor *weight, wf_tensor *bias, wf__ints stride, wf__ints padding,
+                         wf__ints dilation, int64_t groups) {
   WF__OP("conv1d", NULL);
-  return convolution((conv){.name = "conv1d", .spatial = 1, .groups = groups}, input, weight, bias, stride, padding, dilation);
+  return convolution((conv){.name = "conv1d", .spatial = 1, .groups = groups}, input, weight, bias, stride, padding,
+                     dilation);
 }

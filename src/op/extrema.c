@@ -5,11 +5,13 @@
 #include <weft/view.h>
 
 /* A reduction of nothing has no extreme. dims as the caller named them; all is true when none was. */
-static wf_status check_nonempty(const char *name, const wf_tensor *self, uint32_t bits, bool all, wf_status kind, const char *advice) {
+static wf_status check_nonempty(const char *name, const wf_tensor *self, uint32_t bits, bool all, wf_status kind,
+                                const char *advice) {
   if (self->layout.numel) return WF_OK;
   WF__CHECK(!all, kind, "%s(): Expected reduction dim to be specified for input.numel() == 0.%s", name, advice);
   for (int d = 0; d < self->layout.ndim; d++)
-    WF__CHECK(!(bits >> d & 1) || self->layout.size[d], WF_INDEX, "%s(): Expected reduction dim %d to have non-zero size.", name, d);
+    WF__CHECK(!(bits >> d & 1) || self->layout.size[d], WF_INDEX,
+              "%s(): Expected reduction dim %d to have non-zero size.", name, d);
   return WF_OK;
 }
 
@@ -36,12 +38,17 @@ static const wf__node_class amin_class = {"AminBackward0", shared_apply, NULL};
 static const wf__node_class max_class = {"MaxBackward1", shared_apply, NULL};
 static const wf__node_class min_class = {"MinBackward1", shared_apply, NULL};
 
-static wf_tensor *extreme(const char *name, uint8_t op, const wf_tensor *self, wf_dims dims, bool keepdim, const wf__node_class *cls) {
+static wf_tensor *extreme(const char *name, uint8_t op, const wf_tensor *self, wf_dims dims, bool keepdim,
+                          const wf__node_class *cls) {
   uint32_t bits;
   WF__TRY_OR(wf__require_tensors(name, &self, 1), NULL);
   WF__TRY_OR(wf__reduced_dims(self, dims, &bits), NULL);
   WF__TRY_OR(check_nonempty(name, self, bits, !dims.n, WF_RUNTIME, ADVICE), NULL);
-  wf__reduction r = {.op = op, .self = self, .dims = bits, .keepdim = keepdim, .compute = (wf_dtype)self->dtype,
+  wf__reduction r = {.op = op,
+                     .self = self,
+                     .dims = bits,
+                     .keepdim = keepdim,
+                     .compute = (wf_dtype)self->dtype,
                      .result = (wf_dtype)self->dtype};
   return wf__reduce(&r, cls, WF__KEEP_BOTH);
 }
@@ -91,14 +98,21 @@ static wf_status chosen_apply(wf__node *node, wf_tensor *const *grad, wf_tensor 
 static const wf__node_class max_dim_class = {"MaxBackward0", chosen_apply, NULL};
 static const wf__node_class min_dim_class = {"MinBackward0", chosen_apply, NULL};
 
-static wf_value_index choose(const char *name, uint8_t op, const wf_tensor *self, int64_t dim, bool keepdim, const wf__node_class *cls) {
+static wf_value_index choose(const char *name, uint8_t op, const wf_tensor *self, int64_t dim, bool keepdim,
+                             const wf__node_class *cls) {
   const wf_value_index none = {NULL, NULL};
   uint32_t bits;
   WF__TRY_OR(wf__require_tensors(name, &self, 1), none);
   WF__TRY_OR(wf__reduced_dim(self, dim, &bits), none);
   WF__TRY_OR(check_nonempty(name, self, bits, false, WF_INDEX, ""), none);
-  wf__reduction r = {.op = op, .self = self, .dims = bits, .keepdim = keepdim, .compute = (wf_dtype)self->dtype,
-                     .result = (wf_dtype)self->dtype, .in_order = true, .wants_index = true};
+  wf__reduction r = {.op = op,
+                     .self = self,
+                     .dims = bits,
+                     .keepdim = keepdim,
+                     .compute = (wf_dtype)self->dtype,
+                     .result = (wf_dtype)self->dtype,
+                     .in_order = true,
+                     .wants_index = true};
   wf_value_index result = {wf__reduce(&r, cls, WF__KEEP_NOTHING), NULL};
   result.indices = wf__give(r.index);
   return result.values && result.indices ? result : none;
@@ -132,7 +146,12 @@ static wf_tensor *arg_extreme(const char *name, uint8_t op, const wf_tensor *sel
   if (self->dtype == WF_BOOL) return wf__fail(WF_NOT_IMPLEMENTED, "%s(): does not support bool input", name), NULL;
   WF__TRY_OR(wf__reduced_dim(self, dim, &bits), NULL);
   WF__TRY_OR(check_nonempty(name, self, bits, dim == WF_NONE, WF_INDEX, ""), NULL);
-  wf__reduction r = {.op = op, .self = self, .dims = bits, .keepdim = keepdim, .compute = (wf_dtype)self->dtype, .result = WF_I64,
+  wf__reduction r = {.op = op,
+                     .self = self,
+                     .dims = bits,
+                     .keepdim = keepdim,
+                     .compute = (wf_dtype)self->dtype,
+                     .result = WF_I64,
                      .in_order = true};
   return wf__reduce(&r, NULL, WF__KEEP_NOTHING);
 }

@@ -20,7 +20,8 @@ static const wf__node_class fill_tensor_class = {"FillBackward3", fill_apply, NU
 static const wf__node_class zero_class = {"ZeroBackward0", fill_apply, NULL};
 
 /* Writes `value` with `inputs` (self first) as what the operator was computed from. */
-static wf_status filled(wf_tensor *self, wf_scalar value, const wf_tensor *const *inputs, int n, const wf__node_class *cls) {
+static wf_status filled(wf_tensor *self, wf_scalar value, const wf_tensor *const *inputs, int n,
+                        const wf__node_class *cls) {
   WF__TRY(wf__inplace_check(self, inputs, n));
   wf__node *node = NULL;
   if (wf__needs_grad(inputs, n) && !(node = wf__node_new(cls, inputs, n, 0, 0))) return wf__self.pending;
@@ -41,8 +42,8 @@ wf_status wf_fill_tensor_(wf_tensor *self, const wf_tensor *value) {
   WF__OP("fill_", wf__self.pending);
   WF__TRY(wf__given(self, "input"));
   WF__TRY(wf__given(value, "value"));
-  WF__CHECK(value->layout.ndim == 0, WF_RUNTIME, "fill_ only supports 0-dimension value tensor but got tensor with %d dimensions.",
-            value->layout.ndim);
+  WF__CHECK(value->layout.ndim == 0, WF_RUNTIME,
+            "fill_ only supports 0-dimension value tensor but got tensor with %d dimensions.", value->layout.ndim);
   wf_scalar number = wf_item(value);
   WF__TRY(wf__self.pending);
   WF__TRY(wf__scalar_check_fits(number, (wf_dtype)self->dtype));

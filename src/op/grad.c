@@ -68,8 +68,8 @@ wf_status wf__op_backward(wf_tensor *self, wf_tensor *gradient, bool retain_grap
   return wf_backward(self, gradient, &o);
 }
 
-wf_tensors wf__op_autograd_grad(wf_tensors outputs, wf_tensors inputs, wf_tensors grad_outputs, bool retain_graph, bool create_graph,
-                                bool allow_unused) {
+wf_tensors wf__op_autograd_grad(wf_tensors outputs, wf_tensors inputs, wf_tensors grad_outputs, bool retain_graph,
+                                bool create_graph, bool allow_unused) {
   const wf_backward_options o = {.retain_graph = retain_graph, .create_graph = create_graph};
   return wf_autograd_grad(outputs, inputs, grad_outputs, allow_unused, &o);
 }

@@ -17,9 +17,10 @@ typedef struct nll {
 static wf_status check_weight(const wf_tensor *weight, const wf_tensor *input, int64_t classes) {
   char text[WF__DIMS_TEXT];
   if (!weight) return WF_OK;
-  WF__CHECK(weight->layout.ndim == 1 && weight->layout.numel == classes, WF_RUNTIME,
-            "weight tensor should be defined either for all %lld classes or no classes but got weight tensor of shape: %s",
-            (long long)classes, wf__dims_text(wf__layout_sizes(&weight->layout), text));
+  WF__CHECK(
+      weight->layout.ndim == 1 && weight->layout.numel == classes, WF_RUNTIME,
+      "weight tensor should be defined either for all %lld classes or no classes but got weight tensor of shape: %s",
+      (long long)classes, wf__dims_text(wf__layout_sizes(&weight->layout), text));
   return wf__same_scalar_type(input, weight);
 }
 
@@ -33,8 +34,10 @@ static wf_status check_spatial(const wf_tensor *input, const wf_tensor *target) 
   if (equal) return WF_OK;
   wf__dims_text(wf__layout_sizes(t), b);
   if (x->ndim != 4)
-    return wf__fail(WF_RUNTIME, "Expected target size %s, got %s", wf__dims_text(wf_dims_of(expected, x->ndim - 1), a), b);
-  WF__CHECK(t->ndim == 3, WF_RUNTIME, "only batches of spatial targets supported (3D tensors) but got targets of dimension: %d", t->ndim);
+    return wf__fail(WF_RUNTIME, "Expected target size %s, got %s", wf__dims_text(wf_dims_of(expected, x->ndim - 1), a),
+                    b);
+  WF__CHECK(t->ndim == 3, WF_RUNTIME,
+            "only batches of spatial targets supported (3D tensors) but got targets of dimension: %d", t->ndim);
   return wf__fail(WF_RUNTIME, "size mismatch (got input: %s , target: %s", wf__dims_text(wf__layout_sizes(x), a), b);
 }
 
@@ -49,16 +52,17 @@ static wf_status check(const wf_tensor *input, const wf_tensor *target, const wf
   if (x->ndim <= 2) {
     WF__CHECK(t->ndim <= 1, WF_RUNTIME, "0D or 1D target tensor expected, multi-target not supported");
     char a[WF__DIMS_TEXT], b[WF__DIMS_TEXT];
-    WF__CHECK(x->ndim == 2 ? t->numel == x->size[0] : t->numel == 1, WF_RUNTIME, "size mismatch (got input: %s, target: %s)",
-              wf__dims_text(wf__layout_sizes(x), a), wf__dims_text(wf__layout_sizes(t), b));
+    WF__CHECK(x->ndim == 2 ? t->numel == x->size[0] : t->numel == 1, WF_RUNTIME,
+              "size mismatch (got input: %s, target: %s)", wf__dims_text(wf__layout_sizes(x), a),
+              wf__dims_text(wf__layout_sizes(t), b));
   } else {
     WF__TRY(check_spatial(input, target));
   }
   WF__TRY(check_weight(weight, input, x->size[x->ndim == 1 ? 0 : 1]));
-  WF__CHECK(target->dtype == WF_I64 || target->dtype == WF_U8, WF_RUNTIME, "expected target dtype to be Long or Byte, but got %s",
-            wf__scalar_type_text((wf_dtype)target->dtype));
-  WF__CHECK(wf_dtype_is_float((wf_dtype)input->dtype), WF_NOT_IMPLEMENTED, "\"nll_loss_out_frame\" not implemented for '%s'",
-            wf__scalar_type_text((wf_dtype)input->dtype));
+  WF__CHECK(target->dtype == WF_I64 || target->dtype == WF_U8, WF_RUNTIME,
+            "expected target dtype to be Long or Byte, but got %s", wf__scalar_type_text((wf_dtype)target->dtype));
+  WF__CHECK(wf_dtype_is_float((wf_dtype)input->dtype), WF_NOT_IMPLEMENTED,
+            "\"nll_loss_out_frame\" not implemented for '%s'", wf__scalar_type_text((wf_dtype)input->dtype));
   return wf__check_same_device((const wf_tensor *[]){input, target, weight}, weight ? 3 : 2);
 }
 
@@ -116,8 +120,8 @@ static wf_status nll_apply(wf__node *node, wf_tensor *const *grad, wf_tensor **o
 static const wf__node_class nll_class = {"NllLossBackward0", nll_apply, NULL};
 static const wf__node_class nll_2d_class = {"NllLoss2DBackward0", nll_apply, NULL};
 
-static wf_status record(const nll *p, wf_tensor *y, const wf_tensor *input, const wf_tensor *target, const wf_tensor *weight,
-                        const wf_tensor *total) {
+static wf_status record(const nll *p, wf_tensor *y, const wf_tensor *input, const wf_tensor *target,
+                        const wf_tensor *weight, const wf_tensor *total) {
   if (!wf__needs_grad(&input, 1)) return WF_OK;
   wf__node *node = wf__node_new(input->layout.ndim > 2 ? &nll_2d_class : &nll_class, &input, 1, 4, sizeof *p);
   if (!node) return wf__self.pending;
@@ -131,11 +135,13 @@ static wf_status record(const nll *p, wf_tensor *y, const wf_tensor *input, cons
 }
 
 /* The loss and, in *total if that isn't NULL, the total weight. Caller's references. */
-static wf_tensor *run(const nll *p, const wf_tensor *input, const wf_tensor *target, const wf_tensor *weight, wf_tensor **total) {
+static wf_tensor *run(const nll *p, const wf_tensor *input, const wf_tensor *target, const wf_tensor *weight,
+                      wf_tensor **total) {
   WF__TRY_OR(check(input, target, weight), NULL);
   bool batched = input->layout.ndim > 1;
   wf_dims shape = p->reduction ? WF_SHAPE0 : wf__layout_sizes(&target->layout);
-  wf_tensor *y = wf__empty_in(input, shape, WF_FORMAT_CONTIGUOUS), *weights = y ? wf__empty_in(input, WF_SHAPE0, WF_FORMAT_CONTIGUOUS) : NULL;
+  wf_tensor *y = wf__empty_in(input, shape, WF_FORMAT_CONTIGUOUS),
+            *weights = y ? wf__empty_in(input, WF_SHAPE0, WF_FORMAT_CONTIGUOUS) : NULL;
   wf_tensor *out = !weights ? NULL : p->reduction ? wf_retain(y) : flat(y, false, batched);
   wf_tensor *x = out ? flat(input, true, batched) : NULL, *t = x ? flat(target, false, batched) : NULL;
   bool fine = t && launch(WF__LOSS_NLL, p, (const wf_tensor *[]){out, weights, x, t, weight}) == WF_OK &&
@@ -169,12 +175,13 @@ static wf_tensor *reduced(wf_tensor *loss, wf_reduction reduction, const wf_tens
 }
 
 /* target holds probabilities. In a scope of the caller. */
-static wf_tensor *of_probabilities(const wf_tensor *logits, const wf_tensor *target, const wf_tensor *weight, const wf_loss_options *o,
-                                   int64_t dim) {
+static wf_tensor *of_probabilities(const wf_tensor *logits, const wf_tensor *target, const wf_tensor *weight,
+                                   const wf_loss_options *o, int64_t dim) {
   int64_t classes = logits->layout.ndim ? logits->layout.size[dim] : 1;
   const wf_tensor *t = target;
   if (o->label_smoothing > 0)
-    t = wf_add_scalar(wf_mul_scalar(target, wf_float(1 - o->label_smoothing)), wf_float(o->label_smoothing / (double)classes));
+    t = wf_add_scalar(wf_mul_scalar(target, wf_float(1 - o->label_smoothing)),
+                      wf_float(o->label_smoothing / (double)classes));
   wf_tensor *product = wf_mul(wf_log_softmax(logits, dim, WF_DTYPE_NONE), t);
   if (weight) product = wf_mul(product, per_class(weight, logits, dim));
   if (o->reduction == WF_REDUCE_NONE) return wf_neg(wf_sum_dims(product, WF_SHAPE(dim), false, WF_DTYPE_NONE));
@@ -184,21 +191,23 @@ static wf_tensor *of_probabilities(const wf_tensor *logits, const wf_tensor *tar
 }
 
 /* target holds classes; the loss is mixed with that of a uniform distribution. In a scope of the caller. */
-static wf_tensor *smoothed(const wf_tensor *logits, const wf_tensor *target, const wf_tensor *weight, const wf_loss_options *o,
-                           int64_t dim) {
+static wf_tensor *smoothed(const wf_tensor *logits, const wf_tensor *target, const wf_tensor *weight,
+                           const wf_loss_options *o, int64_t dim) {
   nll p = {o->reduction, o->ignore_index};
   wf_tensor *logs = wf_log_softmax(logits, dim, WF_DTYPE_NONE), *total = NULL;
   if (!logs) return NULL;
   wf_tensor *loss = wf__give(run(&p, logs, target, weight, &total));
   total = wf__give(total);
-  wf_tensor *uniform = wf_neg(wf_sum_dims(weight ? wf_mul(logs, per_class(weight, logs, dim)) : logs, WF_SHAPE(dim), false, WF_DTYPE_NONE));
+  wf_tensor *uniform = wf_neg(
+      wf_sum_dims(weight ? wf_mul(logs, per_class(weight, logs, dim)) : logs, WF_SHAPE(dim), false, WF_DTYPE_NONE));
   uniform = wf_masked_fill(uniform, wf_eq_scalar(target, wf_int(o->ignore_index)), wf_float(0));
   uniform = reduced(uniform, o->reduction, total);
   double share = o->label_smoothing / (double)logits->layout.size[dim];
   return wf_add(wf_mul_scalar(loss, wf_float(1 - o->label_smoothing)), wf_mul_scalar(uniform, wf_float(share)));
 }
 
-static wf_tensor *cross_entropy(const wf_tensor *input, const wf_tensor *target, const wf_tensor *weight, const wf_loss_options *o) {
+static wf_tensor *cross_entropy(const wf_tensor *input, const wf_tensor *target, const wf_tensor *weight,
+                                const wf_loss_options *o) {
   WF__TRY_OR(wf__require("cross_entropy_loss", input, "input", 1), NULL);
   WF__TRY_OR(wf__require("cross_entropy_loss", target, "target", 2), NULL);
   int64_t dim = input->layout.ndim == 1 ? 0 : 1;
@@ -230,14 +239,16 @@ static wf_tensor *cross_entropy(const wf_tensor *input, const wf_tensor *target,
 
 wf_loss_options wf_loss_defaults(void) { return (wf_loss_options){.reduction = WF_REDUCE_MEAN, .ignore_index = -100}; }
 
-wf_tensor *wf_nll_loss(const wf_tensor *input, const wf_tensor *target, const wf_tensor *weight, const wf_loss_options *options) {
+wf_tensor *wf_nll_loss(const wf_tensor *input, const wf_tensor *target, const wf_tensor *weight,
+                       const wf_loss_options *options) {
   WF__OP("nll_loss", NULL);
   wf_loss_options o = options ? *options : wf_loss_defaults();
   nll p = {o.reduction, o.ignore_index};
   return wf__give(run(&p, input, target, weight, NULL));
 }
 
-wf_tensor *wf_cross_entropy(const wf_tensor *input, const wf_tensor *target, const wf_tensor *weight, const wf_loss_options *options) {
+wf_tensor *wf_cross_entropy(const wf_tensor *input, const wf_tensor *target, const wf_tensor *weight,
+                            const wf_loss_options *options) {
   WF__OP("cross_entropy", NULL);
   wf_loss_options o = options ? *options : wf_loss_defaults();
   wf_scope scope = wf_scope_begin();
@@ -254,15 +265,16 @@ static wf_status reduction_of(const char *name, wf_reduction *out) {
   return wf__fail(WF_VALUE, "%s is not a valid value for reduction", name);
 }
 
-wf_tensor *wf__op_nll_loss(wf_tensor *input, wf_tensor *target, wf_tensor *weight, int64_t ignore_index, const char *reduction) {
+wf_tensor *wf__op_nll_loss(wf_tensor *input, wf_tensor *target, wf_tensor *weight, int64_t ignore_index,
+                           const char *reduction) {
   WF__OP("nll_loss", NULL);
   wf_loss_options o = {.ignore_index = ignore_index};
   WF__TRY_OR(reduction_of(reduction, &o.reduction), NULL);
   return wf_nll_loss(input, target, weight, &o);
 }
 
-wf_tensor *wf__op_cross_entropy(wf_tensor *input, wf_tensor *target, wf_tensor *weight, int64_t ignore_index, const char *reduction,
-                                double label_smoothing) {
+wf_tensor *wf__op_cross_entropy(wf_tensor *input, wf_tensor *target, wf_tensor *weight, int64_t ignore_index,
+                                const char *reduction, double label_smoothing) {
   WF__OP("cross_entropy", NULL);
   wf_loss_options o = {.ignore_index = ignore_index, .label_smoothing = label_smoothing};
   WF__TRY_OR(reduction_of(reduction, &o.reduction), NULL);

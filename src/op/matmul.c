@@ -19,7 +19,8 @@
 
 /* Whether BLAS can read the last two dims: a unit stride in one of them, a step of at least that dim's size in the other. */
 static bool lies_well(const wf__layout *l) {
-  int64_t rows = l->size[l->ndim - 2], columns = l->size[l->ndim - 1], row = l->stride[l->ndim - 2], column = l->stride[l->ndim - 1];
+  int64_t rows = l->size[l->ndim - 2], columns = l->size[l->ndim - 1], row = l->stride[l->ndim - 2],
+          column = l->stride[l->ndim - 1];
   bool by_rows = (columns <= 1 || column == 1) && (rows <= 1 || row >= (columns > 1 ? columns : 1));
   bool by_columns = (rows <= 1 || row == 1) && (columns <= 1 || column >= (rows > 1 ? rows : 1));
   return by_rows || by_columns;
@@ -42,20 +43,23 @@ static void make_readable(wf__factor *x, bool worth) {
   wf__drop(alias);
   x->t = copy;
   if (!copy) return;
-  for (int d = 0; d < once.ndim; d++) x->layout.stride[d] = d < once.ndim - 2 && once.size[d] == 1 ? 0 : copy->layout.stride[d];
+  for (int d = 0; d < once.ndim; d++)
+    x->layout.stride[d] = d < once.ndim - 2 && once.size[d] == 1 ? 0 : copy->layout.stride[d];
   x->layout.offset = 0;
 }
 
 static void put(wf_plan *plan, int i, const wf__factor *x) {
   if (!x->t) return;
   int64_t item = (int64_t)wf__itemsize(x->t);
-  plan->operand[i] = (wf_operand){.data = (char *)x->t->storage->memory.address + x->layout.offset * item, .dtype = x->t->dtype};
+  plan->operand[i] =
+      (wf_operand){.data = (char *)x->t->storage->memory.address + x->layout.offset * item, .dtype = x->t->dtype};
   for (int d = 0; d < plan->ndim; d++) plan->operand[i].stride[d] = x->layout.stride[d] * item;
   *(i ? &plan->tag.bytes_read : &plan->tag.bytes_written) += x->t->layout.numel * item;
 }
 
 wf_status wf__product(wf__factor out, wf__factor a, wf__factor b, wf__factor addend, wf_scalar beta, wf_scalar alpha) {
-  wf_plan plan = {.family = WF_FAMILY_MATMUL, .op = WF__MATMUL, .operands = 4, .outputs = 1, .ndim = (uint8_t)out.layout.ndim};
+  wf_plan plan = {
+      .family = WF_FAMILY_MATMUL, .op = WF__MATMUL, .operands = 4, .outputs = 1, .ndim = (uint8_t)out.layout.ndim};
   memcpy(plan.size, out.layout.size, sizeof plan.size);
   plan.param.matmul.k = a.layout.size[a.layout.ndim - 1];
   plan.param.matmul.m = out.layout.size[out.layout.ndim - 2];
@@ -114,10 +118,11 @@ static wf_status check_matrices(const char *name, const wf_tensor *a, const wf_t
   WF__CHECK(b->layout.ndim == 2, WF_RUNTIME, "%s: mat2 must be a matrix, got %d-D tensor", name, b->layout.ndim);
   const int64_t *x = a->layout.size, *y = b->layout.size;
   if (x[1] == y[0]) return WF_OK;
-  wf_status status = wf__fail(WF_RUNTIME, "%s: mat1 and mat2 shapes cannot be multiplied (%lldx%lld and %lldx%lld)", name, (long long)x[0],
-                              (long long)x[1], (long long)y[0], (long long)y[1]);
+  wf_status status = wf__fail(WF_RUNTIME, "%s: mat1 and mat2 shapes cannot be multiplied (%lldx%lld and %lldx%lld)",
+                              name, (long long)x[0], (long long)x[1], (long long)y[0], (long long)y[1]);
   char s[WF__DESC_TEXT], t[WF__DESC_TEXT];
-  wf__hint("%s and %s: the columns of the first must be as many as the rows of the second", wf__describe(a, s), wf__describe(b, t));
+  wf__hint("%s and %s: the columns of the first must be as many as the rows of the second", wf__describe(a, s),
+           wf__describe(b, t));
   return status;
 }
 
@@ -125,7 +130,8 @@ static wf_status check_batches(const wf_tensor *a, const wf_tensor *b) {
   WF__CHECK(a->layout.ndim == 3, WF_RUNTIME, "batch1 must be a 3D tensor");
   WF__CHECK(b->layout.ndim == 3, WF_RUNTIME, "batch2 must be a 3D tensor");
   const int64_t *x = a->layout.size, *y = b->layout.size;
-  WF__CHECK(y[0] == x[0] && y[1] == x[2], WF_RUNTIME, "Expected size for first two dimensions of batch2 tensor to be: [%lld, %lld] but got: [%lld, %lld].",
+  WF__CHECK(y[0] == x[0] && y[1] == x[2], WF_RUNTIME,
+            "Expected size for first two dimensions of batch2 tensor to be: [%lld, %lld] but got: [%lld, %lld].",
             (long long)x[0], (long long)x[2], (long long)y[0], (long long)y[1]);
   return WF_OK;
 }
@@ -136,14 +142,17 @@ static wf_status check_batches(const wf_tensor *a, const wf_tensor *b) {
 typedef struct numbers {
   wf_scalar alpha, beta;
   bool addend;
-  bool columns[2];           /* the factor lies by columns; kept apart, since a factor itself is kept only for the other one's gradient */
+  bool columns
+      [2]; /* the factor lies by columns; kept apart, since a factor itself is kept only for the other one's gradient */
   int ndim;
   int64_t size[WF_MAX_DIMS]; /* of the addend */
 } numbers;
 
 static bool is_one(wf_scalar s) { return s.kind == WF_SCALAR_FLOAT ? s.as.f == 1 : s.as.i == 1; }
 static wf_tensor *times(wf_tensor *t, wf_scalar s) { return is_one(s) ? t : wf_mul_scalar(t, s); }
-static bool by_columns(const wf_tensor *t) { return t->layout.stride[0] == 1 && t->layout.stride[1] == t->layout.size[0]; }
+static bool by_columns(const wf_tensor *t) {
+  return t->layout.stride[0] == 1 && t->layout.stride[1] == t->layout.size[0];
+}
 static wf_tensor *turned(const wf_tensor *t) { return wf_transpose(t, -2, -1); }
 
 /* Gradients of a [m, k] and b [k, n]; columns: how the factor in question lies. */
@@ -162,7 +171,8 @@ static wf_status addend_gradient(wf__node *node, wf_tensor *g, wf_tensor **out) 
 
 typedef wf_tensor *(*gradient_fn)(wf_tensor *g, wf_tensor *other, bool columns);
 
-static wf_status product_apply(wf__node *node, wf_tensor *const *grad, wf_tensor **out, gradient_fn left, gradient_fn right) {
+static wf_status product_apply(wf__node *node, wf_tensor *const *grad, wf_tensor **out, gradient_fn left,
+                               gradient_fn right) {
   const numbers *n = node->payload;
   if (!grad[0]) return WF_OK;
   WF__TRY(addend_gradient(node, grad[0], out));
@@ -183,9 +193,9 @@ static wf_tensor *vector_left(wf_tensor *g, wf_tensor *b, bool columns) { return
 static wf_tensor *vector_right(wf_tensor *g, wf_tensor *a, bool columns) { return wf_mv(wf_t(a), g); }
 static wf_tensor *dot_of(wf_tensor *g, wf_tensor *other, bool columns) { return wf_mul(g, other); }
 
-#define DERIVATIVE(name, left, right)                                                           \
-  static wf_status name##_apply(wf__node *node, wf_tensor *const *grad, wf_tensor **out) {      \
-    return product_apply(node, grad, out, left, right);                                         \
+#define DERIVATIVE(name, left, right)                                                      \
+  static wf_status name##_apply(wf__node *node, wf_tensor *const *grad, wf_tensor **out) { \
+    return product_apply(node, grad, out, left, right);                                    \
   }
 DERIVATIVE(matrix, left_gradient, right_gradient)
 DERIVATIVE(batch, batch_left, batch_right)
@@ -202,8 +212,8 @@ static const wf__node_class addmv_class = {"AddmvBackward0", vector_apply, NULL}
 static const wf__node_class dot_class = {"DotBackward0", dot_apply, NULL};
 
 /* The node of a product, or NULL without an error when no gradient is wanted. */
-static wf__node *node_of(const wf__node_class *cls, const wf_tensor *addend, const wf_tensor *a, const wf_tensor *b, wf_scalar beta,
-                         wf_scalar alpha) {
+static wf__node *node_of(const wf__node_class *cls, const wf_tensor *addend, const wf_tensor *a, const wf_tensor *b,
+                         wf_scalar beta, wf_scalar alpha) {
   const wf_tensor *inputs[3] = {a, b};
   int n = 2;
   if (addend) {
@@ -230,8 +240,8 @@ static wf__node *node_of(const wf__node_class *cls, const wf_tensor *addend, con
 /* ---- from tensors to a new tensor ----------------------------------------------------------------------------------------------------- */
 
 /* Fills y (NULL: an earlier step failed), records, and hands it out. */
-static wf_tensor *finish(wf_tensor *y, wf_status status, const wf__node_class *cls, const wf_tensor *addend, const wf_tensor *a,
-                         const wf_tensor *b, wf_scalar beta, wf_scalar alpha) {
+static wf_tensor *finish(wf_tensor *y, wf_status status, const wf__node_class *cls, const wf_tensor *addend,
+                         const wf_tensor *a, const wf_tensor *b, wf_scalar beta, wf_scalar alpha) {
   if (!y) return NULL;
   if (status == WF_OK) {
     wf__node *node = node_of(cls, addend, a, b, beta, alpha);
@@ -252,14 +262,15 @@ wf_tensor *wf_mm(const wf_tensor *self, const wf_tensor *mat2) {
   WF__TRY_OR(given("mm", self, "input", mat2, "mat2"), NULL);
   WF__TRY_OR(check_matrices("mm", self, mat2), NULL);
   if (self->dtype != mat2->dtype) {
-    wf__fail(WF_RUNTIME, "expected m1 and m2 to have the same dtype, but got: %s != %s", wf__cpp_type_text((wf_dtype)self->dtype),
-             wf__cpp_type_text((wf_dtype)mat2->dtype));
+    wf__fail(WF_RUNTIME, "expected m1 and m2 to have the same dtype, but got: %s != %s",
+             wf__cpp_type_text((wf_dtype)self->dtype), wf__cpp_type_text((wf_dtype)mat2->dtype));
     return NULL;
   }
   WF__TRY_OR(supported(self, "addmm_impl_cpu_"), NULL);
   wf_tensor *y = wf__empty_in(self, WF_SHAPE(self->layout.size[0], mat2->layout.size[1]), WF_FORMAT_CONTIGUOUS);
   wf_status status =
-      y ? wf__product(wf__factor_of(y), wf__factor_of(self), wf__factor_of(mat2), no_factor, zero(), one()) : wf__self.pending;
+      y ? wf__product(wf__factor_of(y), wf__factor_of(self), wf__factor_of(mat2), no_factor, zero(), one())
+        : wf__self.pending;
   return finish(y, status, &mm_class, NULL, self, mat2, zero(), one());
 }
 
@@ -296,20 +307,22 @@ wf_tensor *wf__batched_product(const wf_tensor *a, const wf_tensor *b) {
 static wf_status check_vector_product(const wf_tensor *self, const wf_tensor *mat, const wf_tensor *vec) {
   const wf__layout *s = self ? &self->layout : NULL, *m = &mat->layout, *v = &vec->layout;
   int rank = s ? s->ndim : 1;
-  WF__CHECK(m->ndim == 2 && v->ndim == 1 && rank <= 1, WF_RUNTIME, "vector + matrix @ vector expected, got %d, %d, %d", rank, m->ndim, v->ndim);
+  WF__CHECK(m->ndim == 2 && v->ndim == 1 && rank <= 1, WF_RUNTIME, "vector + matrix @ vector expected, got %d, %d, %d",
+            rank, m->ndim, v->ndim);
   int64_t size = s && s->ndim ? s->size[0] : m->size[0];
   WF__CHECK(m->size[1] == v->size[0] && (size == m->size[0] || size == 1), WF_RUNTIME,
-            "size mismatch, got input (%lld), mat (%lldx%lld), vec (%lld)", (long long)size, (long long)m->size[0], (long long)m->size[1],
-            (long long)v->size[0]);
+            "size mismatch, got input (%lld), mat (%lldx%lld), vec (%lld)", (long long)size, (long long)m->size[0],
+            (long long)m->size[1], (long long)v->size[0]);
   const wf_tensor *first = self ? self : vec; /* mv is addmv of a vector of vec's dtype */
   WF__CHECK(mat->dtype == vec->dtype && mat->dtype == first->dtype, WF_RUNTIME,
-            "addmv input tensors must have the same dtype, but got %s, %s, and %s", wf__scalar_type_text((wf_dtype)first->dtype),
-            wf__scalar_type_text((wf_dtype)mat->dtype), wf__scalar_type_text((wf_dtype)vec->dtype));
+            "addmv input tensors must have the same dtype, but got %s, %s, and %s",
+            wf__scalar_type_text((wf_dtype)first->dtype), wf__scalar_type_text((wf_dtype)mat->dtype),
+            wf__scalar_type_text((wf_dtype)vec->dtype));
   return supported(mat, "addmv_impl_cpu");
 }
 
-static wf_tensor *vector_product(const wf__node_class *cls, const wf_tensor *self, const wf_tensor *mat, const wf_tensor *vec, wf_scalar beta,
-                                 wf_scalar alpha) {
+static wf_tensor *vector_product(const wf__node_class *cls, const wf_tensor *self, const wf_tensor *mat,
+                                 const wf_tensor *vec, wf_scalar beta, wf_scalar alpha) {
   WF__TRY_OR(check_vector_product(self, mat, vec), NULL);
   wf__factor addend = {NULL, {0}};
   if (self) {
@@ -319,7 +332,8 @@ static wf_tensor *vector_product(const wf__node_class *cls, const wf_tensor *sel
     addend.layout.ndim = 2;
   }
   wf_tensor *y = wf__empty_in(mat, WF_SHAPE(mat->layout.size[0]), WF_FORMAT_CONTIGUOUS);
-  wf_status status = y ? wf__product(column_of(y), wf__factor_of(mat), column_of(vec), addend, beta, alpha) : wf__self.pending;
+  wf_status status =
+      y ? wf__product(column_of(y), wf__factor_of(mat), column_of(vec), addend, beta, alpha) : wf__self.pending;
   return finish(y, status, cls, self, mat, vec, beta, alpha);
 }
 
@@ -329,7 +343,8 @@ wf_tensor *wf_mv(const wf_tensor *self, const wf_tensor *vec) {
   return vector_product(&mv_class, NULL, self, vec, zero(), one());
 }
 
-wf_tensor *wf_addmv(const wf_tensor *self, const wf_tensor *mat, const wf_tensor *vec, wf_scalar beta, wf_scalar alpha) {
+wf_tensor *wf_addmv(const wf_tensor *self, const wf_tensor *mat, const wf_tensor *vec, wf_scalar beta,
+                    wf_scalar alpha) {
   WF__OP("addmv", NULL);
   WF__TRY_OR(given("addmv", self, "input", mat, "mat"), NULL);
   WF__TRY_OR(given("addmv", self, "input", vec, "vec"), NULL);
@@ -341,20 +356,24 @@ wf_tensor *wf_dot(const wf_tensor *self, const wf_tensor *tensor) {
   WF__TRY_OR(given("dot", self, "input", tensor, "tensor"), NULL);
   const wf__layout *a = &self->layout, *b = &tensor->layout;
   char s[WF__DIMS_TEXT], t[WF__DIMS_TEXT];
-  if (a->ndim != 1 || b->ndim != 1) wf__fail(WF_RUNTIME, "1D tensors expected, but got %dD and %dD tensors", a->ndim, b->ndim);
+  if (a->ndim != 1 || b->ndim != 1)
+    wf__fail(WF_RUNTIME, "1D tensors expected, but got %dD and %dD tensors", a->ndim, b->ndim);
   else if (self->dtype != tensor->dtype)
-    wf__fail(WF_RUNTIME, "dot : expected both vectors to have same dtype, but found %s and %s", wf__scalar_type_text((wf_dtype)self->dtype),
-             wf__scalar_type_text((wf_dtype)tensor->dtype));
+    wf__fail(WF_RUNTIME, "dot : expected both vectors to have same dtype, but found %s and %s",
+             wf__scalar_type_text((wf_dtype)self->dtype), wf__scalar_type_text((wf_dtype)tensor->dtype));
   else if (a->numel != b->numel)
-    wf__fail(WF_RUNTIME,
-             "inconsistent tensor size, expected tensor %s and src %s to have the same number of elements, but got %lld and %lld elements "
-             "respectively",
-             wf__dims_text(wf__layout_sizes(a), s), wf__dims_text(wf__layout_sizes(b), t), (long long)a->numel, (long long)b->numel);
+    wf__fail(
+        WF_RUNTIME,
+        "inconsistent tensor size, expected tensor %s and src %s to have the same number of elements, but got %lld and %lld elements "
+        "respectively",
+        wf__dims_text(wf__layout_sizes(a), s), wf__dims_text(wf__layout_sizes(b), t), (long long)a->numel,
+        (long long)b->numel);
   if (wf__self.pending || supported(self, "dot")) return NULL;
   wf_tensor *y = wf__empty_in(self, WF_SHAPE0, WF_FORMAT_CONTIGUOUS);
   if (!y) return NULL;
   wf__factor out = {y, {.ndim = 2, .numel = 1, .size = {1, 1}, .stride = {1, 1}}};
-  return finish(y, wf__product(out, row_of(self), column_of(tensor), no_factor, zero(), one()), &dot_class, NULL, self, tensor, zero(), one());
+  return finish(y, wf__product(out, row_of(self), column_of(tensor), no_factor, zero(), one()), &dot_class, NULL, self,
+                tensor, zero(), one());
 }
 
 static wf_status check_addmm(const wf_tensor *self, const wf_tensor *mat1, const wf_tensor *mat2) {
@@ -368,14 +387,16 @@ static wf_status check_addmm(const wf_tensor *self, const wf_tensor *mat1, const
   return supported(mat1, "addmm_impl_cpu_");
 }
 
-wf_tensor *wf_addmm(const wf_tensor *self, const wf_tensor *mat1, const wf_tensor *mat2, wf_scalar beta, wf_scalar alpha) {
+wf_tensor *wf_addmm(const wf_tensor *self, const wf_tensor *mat1, const wf_tensor *mat2, wf_scalar beta,
+                    wf_scalar alpha) {
   WF__OP("addmm", NULL);
   WF__TRY_OR(check_addmm(self, mat1, mat2), NULL);
   wf__factor addend;
   int64_t size[2] = {mat1->layout.size[0], mat2->layout.size[1]};
   WF__TRY_OR(spread(self, wf_dims_of(size, 2), &addend), NULL);
   wf_tensor *y = wf__empty_in(mat1, wf_dims_of(size, 2), WF_FORMAT_CONTIGUOUS);
-  wf_status status = y ? wf__product(wf__factor_of(y), wf__factor_of(mat1), wf__factor_of(mat2), addend, beta, alpha) : wf__self.pending;
+  wf_status status = y ? wf__product(wf__factor_of(y), wf__factor_of(mat1), wf__factor_of(mat2), addend, beta, alpha)
+                       : wf__self.pending;
   return finish(y, status, &addmm_class, self, mat1, mat2, beta, alpha);
 }
 
@@ -385,8 +406,8 @@ wf_status wf_addmm_(wf_tensor *self, const wf_tensor *mat1, const wf_tensor *mat
   int64_t size[2] = {mat1->layout.size[0], mat2->layout.size[1]};
   char s[WF__DIMS_TEXT], t[WF__DIMS_TEXT];
   WF__CHECK(self->layout.ndim == 2 && self->layout.size[0] == size[0] && self->layout.size[1] == size[1], WF_RUNTIME,
-            "Bad in-place call: input tensor size %s and output tensor size %s should match", wf__dims_text(wf__layout_sizes(&self->layout), s),
-            wf__dims_text(wf_dims_of(size, 2), t));
+            "Bad in-place call: input tensor size %s and output tensor size %s should match",
+            wf__dims_text(wf__layout_sizes(&self->layout), s), wf__dims_text(wf_dims_of(size, 2), t));
   const wf_tensor *inputs[] = {self, mat1, mat2};
   WF__TRY(wf__inplace_check(self, inputs, 3));
   WF__TRY(wf__check_internal_overlap(self));
@@ -394,30 +415,36 @@ wf_status wf_addmm_(wf_tensor *self, const wf_tensor *mat1, const wf_tensor *mat
   WF__TRY(wf__check_no_overlap(self, mat2));
   wf__node *node = node_of(&addmm_class, self, mat1, mat2, beta, alpha);
   wf_status status = wf__self.pending;
-  if (status == WF_OK) status = wf__product(wf__factor_of(self), wf__factor_of(mat1), wf__factor_of(mat2), no_factor, beta, alpha);
+  if (status == WF_OK)
+    status = wf__product(wf__factor_of(self), wf__factor_of(mat1), wf__factor_of(mat2), no_factor, beta, alpha);
   if (status == WF_OK) status = wf__inplace_done(self, node);
   if (node) wf__node_release(node);
   return status;
 }
 
-wf_tensor *wf_baddbmm(const wf_tensor *self, const wf_tensor *batch1, const wf_tensor *batch2, wf_scalar beta, wf_scalar alpha) {
+wf_tensor *wf_baddbmm(const wf_tensor *self, const wf_tensor *batch1, const wf_tensor *batch2, wf_scalar beta,
+                      wf_scalar alpha) {
   WF__OP("baddbmm", NULL);
   WF__TRY_OR(given("baddbmm", self, "input", batch1, "batch1"), NULL);
   WF__TRY_OR(given("baddbmm", self, "input", batch2, "batch2"), NULL);
   int n1 = batch1->layout.ndim, n2 = batch2->layout.ndim;
-  int64_t size[3] = {batch1->layout.size[0], n1 > 1 ? batch1->layout.size[1] : 0, n2 > 0 ? batch2->layout.size[n2 - 1] : 0};
+  int64_t size[3] = {batch1->layout.size[0], n1 > 1 ? batch1->layout.size[1] : 0,
+                     n2 > 0 ? batch2->layout.size[n2 - 1] : 0};
   wf__factor addend;
   WF__TRY_OR(spread(self, wf_dims_of(size, 3), &addend), NULL);
   if (self->dtype != batch1->dtype) {
-    wf__fail(WF_RUNTIME, "Input dtypes must be the same, got: input %s, batch1: %s, batch2: %s", wf__cpp_type_text((wf_dtype)self->dtype),
-             wf__cpp_type_text((wf_dtype)batch1->dtype), wf__cpp_type_text((wf_dtype)batch2->dtype));
+    wf__fail(WF_RUNTIME, "Input dtypes must be the same, got: input %s, batch1: %s, batch2: %s",
+             wf__cpp_type_text((wf_dtype)self->dtype), wf__cpp_type_text((wf_dtype)batch1->dtype),
+             wf__cpp_type_text((wf_dtype)batch2->dtype));
     return NULL;
   }
   WF__TRY_OR(check_batches(batch1, batch2), NULL);
   WF__TRY_OR(wf__same_scalar_type(batch1, batch2), NULL);
   WF__TRY_OR(supported(batch1, "baddbmm"), NULL);
   wf_tensor *y = wf__empty_in(batch1, wf_dims_of(size, 3), WF_FORMAT_CONTIGUOUS);
-  wf_status status = y ? wf__product(wf__factor_of(y), wf__factor_of(batch1), wf__factor_of(batch2), addend, beta, alpha) : wf__self.pending;
+  wf_status status =
+      y ? wf__product(wf__factor_of(y), wf__factor_of(batch1), wf__factor_of(batch2), addend, beta, alpha)
+        : wf__self.pending;
   return finish(y, status, &baddbmm_class, self, batch1, batch2, beta, alpha);
 }
 

@@ -24,8 +24,9 @@ static wf_tensor *batched(const wf_tensor *a, const wf_tensor *b) {
   for (int d = 0; d < n; d++) count *= batch[d];
   int64_t k = x->size[x->ndim - 1], rows = y->size[y->ndim - 2];
   if (k != rows) {
-    wf__fail(WF_RUNTIME, "Expected size for first two dimensions of batch2 tensor to be: [%lld, %lld] but got: [%lld, %lld].", (long long)count,
-             (long long)k, (long long)count, (long long)rows);
+    wf__fail(WF_RUNTIME,
+             "Expected size for first two dimensions of batch2 tensor to be: [%lld, %lld] but got: [%lld, %lld].",
+             (long long)count, (long long)k, (long long)count, (long long)rows);
     return NULL;
   }
   WF__TRY_OR(wf__same_scalar_type(a, b), NULL);
@@ -49,8 +50,9 @@ static wf_tensor *by_rank(const wf_tensor *a, const wf_tensor *b) {
 }
 
 static wf_status at_least_one_dim(const char *name, const wf_tensor *a, const wf_tensor *b) {
-  WF__CHECK(a->layout.ndim && b->layout.ndim, WF_RUNTIME, "both arguments to %s need to be at least 1D, but they are %dD and %dD", name,
-            a->layout.ndim, b->layout.ndim);
+  WF__CHECK(a->layout.ndim && b->layout.ndim, WF_RUNTIME,
+            "both arguments to %s need to be at least 1D, but they are %dD and %dD", name, a->layout.ndim,
+            b->layout.ndim);
   return WF_OK;
 }
 

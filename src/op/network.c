@@ -34,8 +34,8 @@ wf_status wf__require(const char *name, const wf_tensor *t, const char *argument
 }
 
 wf_status wf__same_scalar_type(const wf_tensor *a, const wf_tensor *b) {
-  WF__CHECK(!b || a->dtype == b->dtype, WF_RUNTIME, "expected scalar type %s but found %s", wf__scalar_type_text((wf_dtype)a->dtype),
-            wf__scalar_type_text((wf_dtype)b->dtype));
+  WF__CHECK(!b || a->dtype == b->dtype, WF_RUNTIME, "expected scalar type %s but found %s",
+            wf__scalar_type_text((wf_dtype)a->dtype), wf__scalar_type_text((wf_dtype)b->dtype));
   return WF_OK;
 }
 

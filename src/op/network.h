@@ -46,18 +46,19 @@ static inline wf__ints wf__ints_of(const int64_t *at, int n) {
 
 /* ---- entries of the table of operators --------------------------------------------------------------------------------------- */
 
-wf_tensor *wf__op_batch_norm(wf_tensor *input, wf_tensor *running_mean, wf_tensor *running_var, wf_tensor *weight, wf_tensor *bias,
-                             bool training, double momentum, double eps);
-wf_tensor *wf__op_nll_loss(wf_tensor *input, wf_tensor *target, wf_tensor *weight, int64_t ignore_index, const char *reduction);
-wf_tensor *wf__op_cross_entropy(wf_tensor *input, wf_tensor *target, wf_tensor *weight, int64_t ignore_index, const char *reduction,
-                                double label_smoothing);
-wf_max_pool2d_result wf__op_max_pool2d(wf_tensor *input, wf__ints kernel_size, wf__ints stride, wf__ints padding, wf__ints dilation,
-                                       bool ceil_mode, bool return_indices);
+wf_tensor *wf__op_batch_norm(wf_tensor *input, wf_tensor *running_mean, wf_tensor *running_var, wf_tensor *weight,
+                             wf_tensor *bias, bool training, double momentum, double eps);
+wf_tensor *wf__op_nll_loss(wf_tensor *input, wf_tensor *target, wf_tensor *weight, int64_t ignore_index,
+                           const char *reduction);
+wf_tensor *wf__op_cross_entropy(wf_tensor *input, wf_tensor *target, wf_tensor *weight, int64_t ignore_index,
+                                const char *reduction, double label_smoothing);
+wf_max_pool2d_result wf__op_max_pool2d(wf_tensor *input, wf__ints kernel_size, wf__ints stride, wf__ints padding,
+                                       wf__ints dilation, bool ceil_mode, bool return_indices);
 wf_tensor *wf__op_avg_pool2d(wf_tensor *input, wf__ints kernel_size, wf__ints stride, wf__ints padding, bool ceil_mode,
                              bool count_include_pad, wf_scalar divisor_override);
-wf_tensor *wf__op_conv2d(wf_tensor *input, wf_tensor *weight, wf_tensor *bias, wf__ints stride, wf__ints padding, wf__ints dilation,
-                         int64_t groups);
-wf_tensor *wf__op_conv1d(wf_tensor *input, wf_tensor *weight, wf_tensor *bias, wf__ints stride, wf__ints padding, wf__ints dilation,
-                         int64_t groups);
+wf_tensor *wf__op_conv2d(wf_tensor *input, wf_tensor *weight, wf_tensor *bias, wf__ints stride, wf__ints padding,
+                         wf__ints dilation, int64_t groups);
+wf_tensor *wf__op_conv1d(wf_tensor *input, wf_tensor *weight, wf_tensor *bias, wf__ints stride, wf__ints padding,
+                         wf__ints dilation, int64_t groups);
 
 #endif

@@ -14,8 +14,8 @@ typedef struct norm {
 /* ---- checks, in PyTorch's order and words -------------------------------------------------------------------------------- */
 
 static wf_status check_vector(const wf_tensor *t, const char *what, int64_t channels) {
-  WF__CHECK(!t || t->layout.numel == channels, WF_RUNTIME, "%s should contain %lld elements not %lld", what, (long long)channels,
-            (long long)(t ? t->layout.numel : 0));
+  WF__CHECK(!t || t->layout.numel == channels, WF_RUNTIME, "%s should contain %lld elements not %lld", what,
+            (long long)channels, (long long)(t ? t->layout.numel : 0));
   return WF_OK;
 }
 
@@ -32,7 +32,8 @@ static wf_status check_count(const wf_tensor *input) {
   int64_t others = 1;
   for (int d = 0; d < input->layout.ndim; d++)
     if (d != 1) others *= input->layout.size[d];
-  WF__CHECK(others != 1, WF_VALUE, "Expected more than 1 value per channel when training, got input size torch.Size(%s)",
+  WF__CHECK(others != 1, WF_VALUE,
+            "Expected more than 1 value per channel when training, got input size torch.Size(%s)",
             wf__dims_text(wf__layout_sizes(&input->layout), text));
   return WF_OK;
 }
@@ -41,9 +42,11 @@ static wf_status check_count(const wf_tensor *input) {
 static wf_status check(const norm *n, const wf_tensor *input, const wf_tensor *const tensors[4]) {
   static const char *const names[] = {"running_mean", "running_var", "weight", "bias"};
   WF__TRY(wf__require(n->name, input, "input", 1));
-  WF__CHECK(input->layout.ndim >= 2, WF_INDEX, "Dimension out of range (expected to be in range of [%d, %d], but got 1)",
+  WF__CHECK(input->layout.ndim >= 2, WF_INDEX,
+            "Dimension out of range (expected to be in range of [%d, %d], but got 1)",
             input->layout.ndim ? -input->layout.ndim : -1, input->layout.ndim ? input->layout.ndim - 1 : 0);
-  WF__CHECK(input->layout.ndim <= 5, WF_RUNTIME, "%s: at most 5 dims are supported, got %d", n->name, input->layout.ndim);
+  WF__CHECK(input->layout.ndim <= 5, WF_RUNTIME, "%s: at most 5 dims are supported, got %d", n->name,
+            input->layout.ndim);
   if (n->training) WF__TRY(check_count(input));
   int64_t channels = input->layout.size[1];
   for (int i = 0; i < 4; i++) {
@@ -76,10 +79,12 @@ static wf_status norm_apply(wf__node *node, wf_tensor *const *grad, wf_tensor **
   wf_tensor *x = wf__contiguous(input, format, true), *g = x ? wf__contiguous(grad[0], format, true) : NULL;
   wf_dims channels = wf_dims_of(&input->layout.size[1], 1);
   bool fine = g != NULL;
-  if (fine && wf__node_wants(node, 0)) fine = (out[0] = wf__give(wf__empty_in(x, wf__layout_sizes(&x->layout), format))) != NULL;
+  if (fine && wf__node_wants(node, 0))
+    fine = (out[0] = wf__give(wf__empty_in(x, wf__layout_sizes(&x->layout), format))) != NULL;
   wf_dtype dtype = weight ? (wf_dtype)weight->dtype : WF_F32;
   for (int i = 1; i < 3; i++)
-    if (fine && wf__node_wants(node, i)) fine = (out[i] = wf__give(wf__tensor_empty_sized(wf__device_of(x), dtype, channels))) != NULL;
+    if (fine && wf__node_wants(node, i))
+      fine = (out[i] = wf__give(wf__tensor_empty_sized(wf__device_of(x), dtype, channels))) != NULL;
   if (fine) wf__plan_run(&plan, (const wf_tensor *[]){out[0], out[1], out[2], g, x, stats}, 6);
   wf__drop(x);
   wf__drop(g);
@@ -90,8 +95,8 @@ static wf_status norm_apply(wf__node *node, wf_tensor *const *grad, wf_tensor **
 
 static const wf__node_class norm_class = {"NativeBatchNormBackward0", norm_apply, NULL};
 
-static wf_status record(const norm *n, wf_tensor *y, const wf_tensor *input, const wf_tensor *weight, const wf_tensor *bias,
-                        const wf_tensor *stats) {
+static wf_status record(const norm *n, wf_tensor *y, const wf_tensor *input, const wf_tensor *weight,
+                        const wf_tensor *bias, const wf_tensor *stats) {
   const wf_tensor *inputs[] = {input, weight, bias};
   if (!wf__needs_grad(inputs, 3)) return WF_OK;
   wf__node *node = wf__node_new(&norm_class, inputs, 3, 3, sizeof *n);
@@ -146,20 +151,20 @@ static norm by_options(const char *name, const wf_batch_norm_options *options, b
   return (norm){.name = name, .training = o.training, .relu = relu, .momentum = o.momentum, .eps = o.eps};
 }
 
-wf_tensor *wf_batch_norm(const wf_tensor *input, wf_tensor *running_mean, wf_tensor *running_var, const wf_tensor *weight,
-                         const wf_tensor *bias, const wf_batch_norm_options *options) {
+wf_tensor *wf_batch_norm(const wf_tensor *input, wf_tensor *running_mean, wf_tensor *running_var,
+                         const wf_tensor *weight, const wf_tensor *bias, const wf_batch_norm_options *options) {
   WF__OP("batch_norm", NULL);
   return batch_norm(by_options("batch_norm", options, false), input, running_mean, running_var, weight, bias);
 }
-wf_tensor *wf_batch_norm_relu(const wf_tensor *input, wf_tensor *running_mean, wf_tensor *running_var, const wf_tensor *weight,
-                              const wf_tensor *bias, const wf_batch_norm_options *options) {
+wf_tensor *wf_batch_norm_relu(const wf_tensor *input, wf_tensor *running_mean, wf_tensor *running_var,
+                              const wf_tensor *weight, const wf_tensor *bias, const wf_batch_norm_options *options) {
   WF__OP("batch_norm_relu", NULL);
   return batch_norm(by_options("batch_norm_relu", options, true), input, running_mean, running_var, weight, bias);
 }
 
-wf_tensor *wf__op_batch_norm(wf_tensor *input, wf_tensor *running_mean, wf_tensor *running_var, wf_tensor *weight, wf_tensor *bias,
-                             bool training, double momentum, double eps) {
+wf_tensor *wf__op_batch_norm(wf_tensor *input, wf_tensor *running_mean, wf_tensor *running_var, wf_tensor *weight,
+                             wf_tensor *bias, bool training, double momentum, double eps) {
   WF__OP("batch_norm", NULL);
-  return batch_norm((norm){.name = "batch_norm", .training = training, .momentum = momentum, .eps = eps}, input, running_mean,
-                    running_var, weight, bias);
+  return batch_norm((norm){.name = "batch_norm", .training = training, .momentum = momentum, .eps = eps}, input,
+                    running_mean, running_var, weight, bias);
 }

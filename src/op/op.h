@@ -41,19 +41,19 @@ typedef enum wf__pw_allow { WF__PW_ANY, WF__PW_NO_BOOL, WF__PW_ONLY_FLOAT, WF__P
 #define WF__FOR_ALL 7
 
 typedef struct wf__pw_def {
-  uint8_t op;                         /* wf__pointwise_op */
+  uint8_t op; /* wf__pointwise_op */
   uint8_t inputs;
-  uint8_t rule, allow;                /* wf__pw_rule, wf__pw_allow */
-  const char *kernel;                 /* names the kernel to refused dtypes: "fmod_cpu"; a text with a blank is the whole message */
-  const wf__node_class *derivative;   /* NULL: not differentiable. Edge i is input i */
-  uint8_t keep[3];                    /* of each input: WF__FOR_* */
+  uint8_t rule, allow; /* wf__pw_rule, wf__pw_allow */
+  const char *kernel;  /* names the kernel to refused dtypes: "fmod_cpu"; a text with a blank is the whole message */
+  const wf__node_class *derivative; /* NULL: not differentiable. Edge i is input i */
+  uint8_t keep[3];                  /* of each input: WF__FOR_* */
   uint8_t keep_result;
-  bool wide_numbers;                  /* numbers aren't rounded to a half dtype first */
-  uint8_t unpromoted;                 /* bit i: input i has no say in the dtype */
-  bool cpp_names;                     /* refused casts name dtypes as C++ does */
-  bool promotes_number;               /* number[0], [1] have a say in the dtype */
-  bool stores_numbers;                /* a number that the dtype can't hold is an error instead of wrapping */
-  uint8_t order[3];                   /* order[i]: operand that input i becomes; all 0: 1, 2, 3 */
+  bool wide_numbers;    /* numbers aren't rounded to a half dtype first */
+  uint8_t unpromoted;   /* bit i: input i has no say in the dtype */
+  bool cpp_names;       /* refused casts name dtypes as C++ does */
+  bool promotes_number; /* number[0], [1] have a say in the dtype */
+  bool stores_numbers;  /* a number that the dtype can't hold is an error instead of wrapping */
+  uint8_t order[3];     /* order[i]: operand that input i becomes; all 0: 1, 2, 3 */
 } wf__pw_def;
 
 /* in[inputs]; number[4] (may be NULL) are the plan's scalars, but for those that stand for an operand. New tensor in the scope. */
@@ -61,7 +61,8 @@ wf_tensor *wf__pw(const wf__pw_def *def, const wf__operand_arg *in, const wf_sca
 /* The same written over in[0]'s tensor. */
 wf_status wf__pw_inplace(const wf__pw_def *def, const wf__operand_arg *in, const wf_scalar *number);
 /* The same written to dst, which is resized when its shape differs. name: for texts. */
-wf_status wf__pw_into(const char *name, const wf__pw_def *def, wf_tensor *dst, const wf__operand_arg *in, const wf_scalar *number);
+wf_status wf__pw_into(const char *name, const wf__pw_def *def, wf_tensor *dst, const wf__operand_arg *in,
+                      const wf_scalar *number);
 /* Before writing to a given result: resizes it, refuses gradients and casts. */
 wf_status wf__into_check(const char *name, wf_tensor *dst, const wf_tensor *const *inputs, int n, wf_dtype result);
 wf_status wf__into_resize(wf_tensor *dst, wf_dims size);
@@ -127,12 +128,12 @@ wf_status wf__op_index_fill_(wf_tensor *self, int64_t dim, wf_tensor *index, wf_
 wf_tensor *wf__op_scatter(wf_tensor *self, int64_t dim, wf_tensor *index, wf__operand_arg src);
 wf_status wf__op_scatter_(wf_tensor *self, int64_t dim, wf_tensor *index, wf__operand_arg src);
 wf_status wf__op_backward(wf_tensor *self, wf_tensor *gradient, bool retain_graph, bool create_graph);
-wf_tensors wf__op_autograd_grad(wf_tensors outputs, wf_tensors inputs, wf_tensors grad_outputs, bool retain_graph, bool create_graph,
-                                bool allow_unused);
+wf_tensors wf__op_autograd_grad(wf_tensors outputs, wf_tensors inputs, wf_tensors grad_outputs, bool retain_graph,
+                                bool create_graph, bool allow_unused);
 wf_status wf__op_set_grad_enabled(bool mode);
 #define WF__COMPARISONS(X) X(eq) X(ne) X(lt) X(le) X(gt) X(ge) X(bitwise_and) X(bitwise_or) X(bitwise_xor)
-#define WF_X(name)                                                    \
-  wf_tensor *wf__op_##name(wf_tensor *self, wf__operand_arg other);   \
+#define WF_X(name)                                                  \
+  wf_tensor *wf__op_##name(wf_tensor *self, wf__operand_arg other); \
   wf_status wf__op_##name##_(wf_tensor *self, wf__operand_arg other);
 WF__COMPARISONS(WF_X)
 #undef WF_X

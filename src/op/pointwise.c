@@ -157,8 +157,10 @@ static wf_status with_operands(const wf__pw_def *def, const wf__operand_arg *in,
   for (int i = 0; i < def->inputs && at < sizeof text; i++) {
     const char *comma = i ? ", " : "";
     wf_scalar s = in[i].scalar;
-    if (in[i].tensor) at += (size_t)snprintf(text + at, sizeof text - at, "%s%s", comma, wf__describe(in[i].tensor, one));
-    else if (s.kind == WF_SCALAR_FLOAT) at += (size_t)snprintf(text + at, sizeof text - at, "%sthe number %g", comma, s.as.f);
+    if (in[i].tensor)
+      at += (size_t)snprintf(text + at, sizeof text - at, "%s%s", comma, wf__describe(in[i].tensor, one));
+    else if (s.kind == WF_SCALAR_FLOAT)
+      at += (size_t)snprintf(text + at, sizeof text - at, "%sthe number %g", comma, s.as.f);
     else if (s.kind) at += (size_t)snprintf(text + at, sizeof text - at, "%sthe number %lld", comma, (long long)s.as.i);
   }
   if (out) wf__hint("operands: %s; result: %s", text, wf__describe(out, one));
@@ -183,8 +185,8 @@ wf_tensor *wf__pw(const wf__pw_def *def, const wf__operand_arg *in, const wf_sca
 }
 
 static wf_status check_cast(const wf__pw_def *def, wf_dtype from, wf_dtype to) {
-  WF__CHECK(wf_can_cast(from, to), WF_RUNTIME, "result type %s can't be cast to the desired output type %s", wf__scalar_type_text(from),
-            def->cpp_names ? wf__cpp_type_text(to) : wf__scalar_type_text(to));
+  WF__CHECK(wf_can_cast(from, to), WF_RUNTIME, "result type %s can't be cast to the desired output type %s",
+            wf__scalar_type_text(from), def->cpp_names ? wf__cpp_type_text(to) : wf__scalar_type_text(to));
   return WF_OK;
 }
 
@@ -214,7 +216,8 @@ wf_status wf__pw_inplace(const wf__pw_def *def, const wf__operand_arg *in, const
   return over_self(def, in, number) ? with_operands(def, in, NULL) : WF_OK;
 }
 
-static wf_status into_given(const char *name, const wf__pw_def *def, wf_tensor *dst, const wf__operand_arg *in, const wf_scalar *number) {
+static wf_status into_given(const char *name, const wf__pw_def *def, wf_tensor *dst, const wf__operand_arg *in,
+                            const wf_scalar *number) {
   job j;
   int64_t size[WF_MAX_DIMS];
   int n = 0;
@@ -233,7 +236,8 @@ static wf_status into_given(const char *name, const wf__pw_def *def, wf_tensor *
   return WF_OK;
 }
 
-wf_status wf__pw_into(const char *name, const wf__pw_def *def, wf_tensor *dst, const wf__operand_arg *in, const wf_scalar *number) {
+wf_status wf__pw_into(const char *name, const wf__pw_def *def, wf_tensor *dst, const wf__operand_arg *in,
+                      const wf_scalar *number) {
   return into_given(name, def, dst, in, number) ? with_operands(def, in, dst) : WF_OK;
 }
 
@@ -242,10 +246,13 @@ wf_status wf__pw_into(const char *name, const wf__pw_def *def, wf_tensor *dst, c
 wf_status wf__into_check(const char *name, wf_tensor *dst, const wf_tensor *const *inputs, int n, wf_dtype result) {
   const wf_tensor *out[] = {dst};
   WF__CHECK(dst, WF_TYPE, "%s(): argument 'out' must be Tensor, not None", name);
-  WF__CHECK(!wf__needs_grad(inputs, n) && !wf__needs_grad(out, 1), WF_RUNTIME,
-            "%s(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad.", name);
-  WF__CHECK(wf_can_cast(result, (wf_dtype)dst->dtype), WF_RUNTIME, "result type %s can't be cast to the desired output type %s",
-            wf__scalar_type_text(result), wf__scalar_type_text((wf_dtype)dst->dtype));
+  WF__CHECK(
+      !wf__needs_grad(inputs, n) && !wf__needs_grad(out, 1), WF_RUNTIME,
+      "%s(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad.",
+      name);
+  WF__CHECK(wf_can_cast(result, (wf_dtype)dst->dtype), WF_RUNTIME,
+            "result type %s can't be cast to the desired output type %s", wf__scalar_type_text(result),
+            wf__scalar_type_text((wf_dtype)dst->dtype));
   return WF_OK;
 }
 
@@ -260,17 +267,17 @@ wf_status wf__into_resize(wf_tensor *dst, wf_dims size) {
   if (nbytes > dst->storage->nbytes) WF__TRY(wf__storage_grow(dst->storage, nbytes));
   char was[WF__DIMS_TEXT], now[WF__DIMS_TEXT];
   if (old->numel)
-    wf__log(WF_LOG_WARNING,
-            "An output with one or more elements was resized since it had shape %s, which does not match the required output shape %s. "
-            "This behavior is deprecated, and in a future release outputs will not be resized unless they have zero elements.",
-            wf__dims_text(wf__layout_sizes(old), was), wf__dims_text(size, now));
+    wf__log(
+        WF_LOG_WARNING,
+        "An output with one or more elements was resized since it had shape %s, which does not match the required output shape %s. "
+        "This behavior is deprecated, and in a future release outputs will not be resized unless they have zero elements.",
+        wf__dims_text(wf__layout_sizes(old), was), wf__dims_text(size, now));
   dst->layout = layout;
   return WF_OK;
 }
 
 wf_status wf__require_tensors(const char *name, const wf_tensor *const *tensors, int n) {
-  for (int i = 0; i < n; i++)
-    WF__CHECK(tensors[i], WF_TYPE, "%s(): argument %d must be Tensor, not None", name, i + 1);
+  for (int i = 0; i < n; i++) WF__CHECK(tensors[i], WF_TYPE, "%s(): argument %d must be Tensor, not None", name, i + 1);
   return WF_OK;
 }
 
@@ -283,8 +290,12 @@ wf__operand_arg wf__kept(wf__node *node, int input) {
 
 wf_tensor *wf__kept_result(wf__node *node) { return wf__saved_get(node, (int)node->saves - 1); }
 
-wf_tensor *wf__mul(const wf_tensor *g, wf__operand_arg x) { return x.tensor ? wf_mul(g, x.tensor) : wf_mul_scalar(g, x.scalar); }
-wf_tensor *wf__div(const wf_tensor *g, wf__operand_arg x) { return x.tensor ? wf_div(g, x.tensor) : wf_div_scalar(g, x.scalar); }
+wf_tensor *wf__mul(const wf_tensor *g, wf__operand_arg x) {
+  return x.tensor ? wf_mul(g, x.tensor) : wf_mul_scalar(g, x.scalar);
+}
+wf_tensor *wf__div(const wf_tensor *g, wf__operand_arg x) {
+  return x.tensor ? wf_div(g, x.tensor) : wf_div_scalar(g, x.scalar);
+}
 
 wf_tensor *wf__zeros_of(const wf_tensor *t) {
   wf__layout layout;

@@ -25,7 +25,9 @@ static wf_tensor *exponent_gradient(wf_tensor *g, wf__operand_arg base, wf_tenso
     return wf_mul(g, wf_masked_fill(wf_mul(r, wf_log(base.tensor)), flat, wf_int(0)));
   }
   double b = wf__scalar_double(base.scalar);
-  wf_tensor *slope = wf_mul_scalar(r, wf_float(b > 0 ? __builtin_log(b) : b == 0 ? -__builtin_inf() : __builtin_nan("")));
+  wf_tensor *slope = wf_mul_scalar(r, wf_float(b > 0    ? __builtin_log(b)
+                                               : b == 0 ? -__builtin_inf()
+                                                        : __builtin_nan("")));
   return wf_mul(g, b == 0 ? wf_masked_fill(slope, flat, wf_int(0)) : slope);
 }
 

@@ -58,6 +58,8 @@ const char *wf__op_result_type(wf__operand_arg tensor, wf__operand_arg other) {
   return wf_dtype_name(wf__promoted(&p));
 }
 
-const char *wf__op_promote_types(wf_dtype type1, wf_dtype type2) { return wf_dtype_name(wf_promote_types(type1, type2)); }
+const char *wf__op_promote_types(wf_dtype type1, wf_dtype type2) {
+  return wf_dtype_name(wf_promote_types(type1, type2));
+}
 
 wf_scalar wf__op_can_cast(wf_dtype from, wf_dtype to) { return wf_bool(wf_can_cast(from, to)); }

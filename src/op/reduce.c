@@ -56,7 +56,8 @@ static void drop_dims(const wf__reduction *r, wf_tensor *t) {
 static wf_status launch(const wf__reduction *r, wf_tensor *out) {
   wf_plan plan;
   memset(&plan, 0, sizeof plan);
-  wf__iter it = {.outputs = 1, .operands = r->index ? 3 : 2, .reduction = true, .linear = r->in_order, .no_overlap_check = true};
+  wf__iter it = {
+      .outputs = 1, .operands = r->index ? 3 : 2, .reduction = true, .linear = r->in_order, .no_overlap_check = true};
   it.tensor[0] = out;
   it.tensor[1] = (wf_tensor *)r->self;
   it.tensor[2] = r->index;

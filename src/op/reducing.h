@@ -5,15 +5,15 @@
 #include "op/op.h"
 
 typedef struct wf__reduction {
-  uint8_t op;                    /* wf__reduce_op */
+  uint8_t op; /* wf__reduce_op */
   const wf_tensor *self;
-  uint32_t dims;                 /* bit d: dim d is reduced */
+  uint32_t dims; /* bit d: dim d is reduced */
   bool keepdim;
   wf_dtype compute, result;
-  wf_scalar number;              /* scalar[0] of the plan */
-  wf_scalar neutral;             /* what a reduction of nothing gives; kind NONE: it can't happen */
-  bool in_order;                 /* index results: dims keep their order */
-  wf_tensor *index;              /* MAX_INDEX, MIN_INDEX: made by wf__reduce_run when wants_index; one reference */
+  wf_scalar number;  /* scalar[0] of the plan */
+  wf_scalar neutral; /* what a reduction of nothing gives; kind NONE: it can't happen */
+  bool in_order;     /* index results: dims keep their order */
+  wf_tensor *index;  /* MAX_INDEX, MIN_INDEX: made by wf__reduce_run when wants_index; one reference */
   bool wants_index;
 } wf__reduction;
 
@@ -32,10 +32,15 @@ typedef struct wf__reduced {
   uint32_t dims;
   bool keepdim;
   wf_scalar number;
-  wf__layout layout;             /* of the input: sizes */
+  wf__layout layout; /* of the input: sizes */
 } wf__reduced;
 
-typedef enum wf__reduce_keep { WF__KEEP_NOTHING = 0, WF__KEEP_INPUT = 1, WF__KEEP_RESULT = 2, WF__KEEP_BOTH = 3 } wf__reduce_keep;
+typedef enum wf__reduce_keep {
+  WF__KEEP_NOTHING = 0,
+  WF__KEEP_INPUT = 1,
+  WF__KEEP_RESULT = 2,
+  WF__KEEP_BOTH = 3
+} wf__reduce_keep;
 /* Runs the reduction and records it: input in slot 0, result in slot 1. In the scope. */
 wf_tensor *wf__reduce(wf__reduction *r, const wf__node_class *derivative, wf__reduce_keep keep);
 /* A gradient or result of the reduction, broadcast back over the input's sizes. */

@@ -61,7 +61,8 @@ static wf_status softmax_apply(wf__node *node, wf_tensor *const *grad, wf_tensor
   }
   wf_tensor *dx = wf__empty_in(y, wf__layout_sizes(&y->layout), WF_FORMAT_CONTIGUOUS);
   if (!dx) return wf__self.pending;
-  if (run(s->logs ? WF__LOG_SOFTMAX_BACKWARD : WF__SOFTMAX_BACKWARD, (const wf_tensor *[]){dx, grad[0], y}, 3, s->dim) != WF_OK) {
+  if (run(s->logs ? WF__LOG_SOFTMAX_BACKWARD : WF__SOFTMAX_BACKWARD, (const wf_tensor *[]){dx, grad[0], y}, 3,
+          s->dim) != WF_OK) {
     wf__drop(dx);
     return wf__self.pending;
   }
@@ -89,10 +90,11 @@ static wf_status record(const softmax *s, wf_tensor *y, const wf_tensor *input) 
 
 static wf_status check_dtype(const wf_tensor *x, const softmax *s) {
   if (wf_dtype_is_float((wf_dtype)x->dtype)) return WF_OK;
-  const char *kernel = s->logs                          ? "log_softmax_kernel_impl"
+  const char *kernel = s->logs                        ? "log_softmax_kernel_impl"
                        : s->dim == x->layout.ndim - 1 ? "softmax_lastdim_kernel_impl"
                                                       : "softmax_kernel_impl";
-  return wf__fail(WF_NOT_IMPLEMENTED, "\"%s\" not implemented for '%s'", kernel, wf__scalar_type_text((wf_dtype)x->dtype));
+  return wf__fail(WF_NOT_IMPLEMENTED, "\"%s\" not implemented for '%s'", kernel,
+                  wf__scalar_type_text((wf_dtype)x->dtype));
 }
 
 static wf_tensor *along(softmax s, const char *name, const wf_tensor *input, int64_t dim, wf_dtype dtype) {

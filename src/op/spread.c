@@ -43,19 +43,28 @@ static wf_status std_apply(wf__node *node, wf_tensor *const *grad, wf_tensor **o
 static const wf__node_class var_class = {"VarBackward0", var_apply, NULL};
 static const wf__node_class std_class = {"StdBackward0", std_apply, NULL};
 
-static wf_tensor *spread(const char *name, uint8_t op, const wf_tensor *self, wf_dims dims, wf_scalar correction, bool keepdim) {
+static wf_tensor *spread(const char *name, uint8_t op, const wf_tensor *self, wf_dims dims, wf_scalar correction,
+                         bool keepdim) {
   uint32_t bits;
   WF__TRY_OR(wf__require_tensors(name, &self, 1), NULL);
   wf_dtype d = (wf_dtype)self->dtype;
-  if (!wf_dtype_is_float(d)) return wf__fail(WF_NOT_IMPLEMENTED, "std and var only support floating point and complex dtypes"), NULL;
+  if (!wf_dtype_is_float(d))
+    return wf__fail(WF_NOT_IMPLEMENTED, "std and var only support floating point and complex dtypes"), NULL;
   WF__TRY_OR(wf__reduced_dims(self, dims, &bits), NULL);
   wf_scalar number = correction.kind ? wf_float(wf__scalar_double(correction)) : wf_float(1);
   if ((double)wf__reduced_count(self, bits) <= number.as.f && self->layout.numel)
-    wf__log(WF_LOG_WARNING,
-            "%s(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor (input numel divided by "
-            "output numel).",
-            name);
-  wf__reduction r = {.op = op, .self = self, .dims = bits, .keepdim = keepdim, .compute = d, .result = d, .number = number,
+    wf__log(
+        WF_LOG_WARNING,
+        "%s(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor (input numel divided by "
+        "output numel).",
+        name);
+  wf__reduction r = {.op = op,
+                     .self = self,
+                     .dims = bits,
+                     .keepdim = keepdim,
+                     .compute = d,
+                     .result = d,
+                     .number = number,
                      .neutral = wf_float(__builtin_nan(""))};
   bool is_std = op == WF__RED_STD;
   return wf__reduce(&r, is_std ? &std_class : &var_class, is_std ? WF__KEEP_BOTH : WF__KEEP_INPUT);
@@ -87,7 +96,8 @@ static wf_tensor *norm_gradient(wf__node *node, wf_tensor *x, wf_tensor *g, wf_t
     wf_tensor *hits = n ? wf_sum_dims(hit, wf_dims_of(dims, n), true, WF_DTYPE_NONE) : hit;
     return wf_mul(wf_sign(x), wf__op_where(hit, wf__tensor_arg(wf_div(g, hits)), wf__number_arg(wf_int(0))));
   }
-  if (p < 1) return wf_mul(wf_mul(zero_where(wf_mul(wf_sign(x), power(wf_abs(x), p - 1)), is_zero(x)), g), power(r, 1 - p));
+  if (p < 1)
+    return wf_mul(wf_mul(zero_where(wf_mul(wf_sign(x), power(wf_abs(x), p - 1)), is_zero(x)), g), power(r, 1 - p));
   wf_tensor *slope = p < 2 ? wf_mul(wf_sign(x), power(wf_abs(x), p - 1)) : wf_mul(x, power(wf_abs(x), p - 2));
   return wf_mul(slope, zero_where(wf_div(g, power(r, p - 1)), is_zero(r)));
 }
@@ -104,13 +114,16 @@ static const wf__node_class norm_class = {"LinalgVectorNormBackward0", norm_appl
 /* p of the greatest and the least element have nothing to say about no elements. */
 static wf_status check_identity(const wf_tensor *self, uint32_t bits, bool all, double p) {
   if (self->layout.numel || (p >= 0 && !isinf(p))) return WF_OK;
-  WF__CHECK(!all, WF_RUNTIME,
-            "linalg.vector_norm cannot compute the %g norm on an empty tensor because the operation does not have an identity", p);
+  WF__CHECK(
+      !all, WF_RUNTIME,
+      "linalg.vector_norm cannot compute the %g norm on an empty tensor because the operation does not have an identity",
+      p);
   for (int d = 0; d < self->layout.ndim; d++)
-    WF__CHECK(!(bits >> d & 1) || self->layout.size[d], WF_RUNTIME,
-              "linalg.vector_norm cannot compute the %g norm on the dimension %dbecause this dimension is empty and the operation does not "
-              "have an identity",
-              p, d);
+    WF__CHECK(
+        !(bits >> d & 1) || self->layout.size[d], WF_RUNTIME,
+        "linalg.vector_norm cannot compute the %g norm on the dimension %dbecause this dimension is empty and the operation does not "
+        "have an identity",
+        p, d);
   return WF_OK;
 }
 
@@ -127,7 +140,13 @@ wf_tensor *wf_norm(const wf_tensor *self, wf_scalar p, wf_dims dims, bool keepdi
   wf_scalar number = wf_float(p.kind ? wf__scalar_double(p) : 2);
   WF__TRY_OR(wf__reduced_dims(self, dims, &bits), NULL);
   WF__TRY_OR(check_identity(self, bits, !dims.n, number.as.f), NULL);
-  wf__reduction r = {.op = WF__RED_NORM, .self = self, .dims = bits, .keepdim = keepdim, .compute = d, .result = d, .number = number,
+  wf__reduction r = {.op = WF__RED_NORM,
+                     .self = self,
+                     .dims = bits,
+                     .keepdim = keepdim,
+                     .compute = d,
+                     .result = d,
+                     .number = number,
                      .neutral = wf_float(0)};
   return wf__reduce(&r, &norm_class, WF__KEEP_BOTH);
 }
@@ -148,7 +167,12 @@ wf_tensor *wf_logsumexp(const wf_tensor *self, wf_dims dims, bool keepdim) {
   WF__TRY_OR(wf__require_tensors("logsumexp", &self, 1), NULL);
   WF__TRY_OR(wf__reduced_dims(self, dims, &bits), NULL);
   wf_dtype result = wf__float_of((wf_dtype)self->dtype);
-  wf__reduction r = {.op = WF__RED_LOGSUMEXP, .self = self, .dims = bits, .keepdim = keepdim, .compute = result, .result = result,
+  wf__reduction r = {.op = WF__RED_LOGSUMEXP,
+                     .self = self,
+                     .dims = bits,
+                     .keepdim = keepdim,
+                     .compute = result,
+                     .result = result,
                      .neutral = wf_float(-HUGE_VAL)};
   return wf__reduce(&r, &logsumexp_class, WF__KEEP_BOTH);
 }

@@ -17,7 +17,12 @@ static wf_tensor *sum(const wf_tensor *self, wf_dims dims, bool keepdim, wf_dtyp
   WF__TRY_OR(wf__require_tensors("sum", &self, 1), NULL);
   WF__TRY_OR(wf__reduced_dims(self, dims, &bits), NULL);
   wf_dtype result = dtype ? dtype : is_whole((wf_dtype)self->dtype) ? WF_I64 : (wf_dtype)self->dtype;
-  wf__reduction r = {.op = WF__RED_SUM, .self = self, .dims = bits, .keepdim = keepdim, .compute = result, .result = result,
+  wf__reduction r = {.op = WF__RED_SUM,
+                     .self = self,
+                     .dims = bits,
+                     .keepdim = keepdim,
+                     .compute = result,
+                     .result = result,
                      .neutral = wf_int(0)};
   return wf__reduce(&r, cls, WF__KEEP_NOTHING);
 }
@@ -59,8 +64,14 @@ static wf_tensor *mean(const wf_tensor *self, wf_dims dims, bool keepdim, wf_dty
     return NULL;
   }
   WF__TRY_OR(wf__reduced_dims(self, dims, &bits), NULL);
-  wf__reduction r = {.op = WF__RED_MEAN, .self = self, .dims = bits, .keepdim = keepdim, .compute = result, .result = result,
-                     .neutral = wf_float(__builtin_nan("")), .number = wf_int(wf__reduced_count(self, bits))};
+  wf__reduction r = {.op = WF__RED_MEAN,
+                     .self = self,
+                     .dims = bits,
+                     .keepdim = keepdim,
+                     .compute = result,
+                     .result = result,
+                     .neutral = wf_float(__builtin_nan("")),
+                     .number = wf_int(wf__reduced_count(self, bits))};
   return wf__reduce(&r, cls, WF__KEEP_NOTHING);
 }
 
@@ -95,7 +106,8 @@ static wf_status prod_apply(wf__node *node, wf_tensor *const *grad, wf_tensor **
   wf_tensor *rest = p->number.kind ? wf_prod_dim(filled, p->number.as.i, true, WF_DTYPE_NONE) : wf_prod(filled);
   wf_tensor *others = wf_where(zero, rest, wf_div(rest, filled));
   wf_tensor *allowed = wf_where(zero, wf_le_scalar(zeros, wf_int(1)), wf_eq_scalar(zeros, wf_int(0)));
-  out[0] = wf_mul(wf__unreduce_for(node, grad[0]), wf__op_where(allowed, wf__tensor_arg(others), wf__number_arg(wf_int(0))));
+  out[0] =
+      wf_mul(wf__unreduce_for(node, grad[0]), wf__op_where(allowed, wf__tensor_arg(others), wf__number_arg(wf_int(0))));
   return wf__self.pending;
 }
 static const wf__node_class prod_class = {"ProdBackward0", prod_apply, NULL};
@@ -106,7 +118,12 @@ static wf_tensor *prod(const wf_tensor *self, int64_t dim, bool keepdim, wf_dtyp
   WF__TRY_OR(wf__require_tensors("prod", &self, 1), NULL);
   WF__TRY_OR(wf__reduced_dim(self, dim, &bits), NULL);
   wf_dtype result = dtype ? dtype : is_whole((wf_dtype)self->dtype) ? WF_I64 : (wf_dtype)self->dtype;
-  wf__reduction r = {.op = WF__RED_PROD, .self = self, .dims = bits, .keepdim = keepdim, .compute = result, .result = result,
+  wf__reduction r = {.op = WF__RED_PROD,
+                     .self = self,
+                     .dims = bits,
+                     .keepdim = keepdim,
+                     .compute = result,
+                     .result = result,
                      .neutral = wf_int(1)};
   if (dim != WF_NONE) r.number = wf_int(dim);
   return wf__reduce(&r, dim == WF_NONE ? &prod_class : &prod_dim_class, WF__KEEP_BOTH);

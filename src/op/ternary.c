@@ -84,7 +84,8 @@ static wf_status check_masked_fill(const wf_tensor *self, const wf_tensor *mask,
             wf__cpp_type_text((wf_dtype)mask->dtype));
   if (value.tensor) {
     WF__CHECK(value.tensor->layout.ndim == 0, WF_RUNTIME,
-              "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with %d dimension(s).", value.tensor->layout.ndim);
+              "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with %d dimension(s).",
+              value.tensor->layout.ndim);
     return WF_OK;
   }
   WF__CHECK(value.scalar.kind, WF_TYPE, "masked_fill(): argument 'value' must be Number, not NoneType");
@@ -166,7 +167,8 @@ static wf_status check_lerp(const wf_tensor *self, const wf_tensor *end, wf__ope
             wf__cpp_type_text((wf_dtype)self->dtype), wf__cpp_type_text((wf_dtype)end->dtype));
   if (!weight.tensor) {
     WF__CHECK(weight.scalar.kind, WF_TYPE, "lerp(): argument 'weight' must be Number, not NoneType");
-    return wf_dtype_is_float((wf_dtype)self->dtype) ? wf__scalar_check_fits(weight.scalar, (wf_dtype)self->dtype) : WF_OK;
+    return wf_dtype_is_float((wf_dtype)self->dtype) ? wf__scalar_check_fits(weight.scalar, (wf_dtype)self->dtype)
+                                                    : WF_OK;
   }
   WF__CHECK(weight.tensor->dtype == self->dtype, WF_RUNTIME, "expected dtype %s for `weight` but got dtype %s",
             wf__cpp_type_text((wf_dtype)self->dtype), wf__cpp_type_text((wf_dtype)weight.tensor->dtype));
@@ -251,11 +253,13 @@ static const wf__pw_def addcdiv_def = {.op = WF__PW_ADDCDIV,
 
 static wf_status check_addc(const char *name, const wf__pw_def *def, const wf_tensor *const *t, wf_scalar *value) {
   WF__TRY(wf__require_tensors(name, t, 3));
-  WF__CHECK(def == &addcmul_def || wf_dtype_is_float((wf_dtype)t[1]->dtype) || wf_dtype_is_float((wf_dtype)t[2]->dtype), WF_RUNTIME,
-            "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a true division of "
-            "tensor1 and tensor2. The historic addcdiv behavior can be implemented as (input + value * torch.trunc(tensor1 / "
-            "tensor2)).to(input.dtype) for integer inputs and as (input + value * tensor1 / tensor2) for float inputs. The future "
-            "addcdiv behavior is just the latter implementation: (input + value * tensor1 / tensor2), for all dtypes.");
+  WF__CHECK(
+      def == &addcmul_def || wf_dtype_is_float((wf_dtype)t[1]->dtype) || wf_dtype_is_float((wf_dtype)t[2]->dtype),
+      WF_RUNTIME,
+      "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a true division of "
+      "tensor1 and tensor2. The historic addcdiv behavior can be implemented as (input + value * torch.trunc(tensor1 / "
+      "tensor2)).to(input.dtype) for integer inputs and as (input + value * tensor1 / tensor2) for float inputs. The future "
+      "addcdiv behavior is just the latter implementation: (input + value * tensor1 / tensor2), for all dtypes.");
   wf__promotion p = {0};
   for (int i = 0; i < 3; i++) wf__promote_tensor(&p, t[i]);
   wf_dtype common = wf__promoted(&p);
@@ -279,14 +283,14 @@ static wf_status addc_over(const char *name, const wf__pw_def *def, const wf_ten
   return wf__pw_inplace(def, in, number);
 }
 
-#define ADDC_FORMS(name)                                                                                                             \
-  wf_tensor *wf_##name(const wf_tensor *self, const wf_tensor *tensor1, const wf_tensor *tensor2, wf_scalar value) {                 \
-    WF__OP(#name, NULL);                                                                                                             \
-    return addc(#name, &name##_def, (const wf_tensor *[]){self, tensor1, tensor2}, value);                                           \
-  }                                                                                                                                  \
-  wf_status wf_##name##_(wf_tensor *self, const wf_tensor *tensor1, const wf_tensor *tensor2, wf_scalar value) {                     \
-    WF__OP(#name "_", wf__self.pending);                                                                                             \
-    return addc_over(#name "_", &name##_def, (const wf_tensor *[]){self, tensor1, tensor2}, value);                                  \
+#define ADDC_FORMS(name)                                                                                             \
+  wf_tensor *wf_##name(const wf_tensor *self, const wf_tensor *tensor1, const wf_tensor *tensor2, wf_scalar value) { \
+    WF__OP(#name, NULL);                                                                                             \
+    return addc(#name, &name##_def, (const wf_tensor *[]){self, tensor1, tensor2}, value);                           \
+  }                                                                                                                  \
+  wf_status wf_##name##_(wf_tensor *self, const wf_tensor *tensor1, const wf_tensor *tensor2, wf_scalar value) {     \
+    WF__OP(#name "_", wf__self.pending);                                                                             \
+    return addc_over(#name "_", &name##_def, (const wf_tensor *[]){self, tensor1, tensor2}, value);                  \
   }
 
 ADDC_FORMS(addcmul)

@@ -1,12 +1,18 @@
 /* any, all, count_nonzero: reductions without derivatives. */
 #include "op/reducing.h"
 
-static wf_tensor *truth(const char *name, uint8_t op, const wf_tensor *self, wf_dims dims, bool keepdim, wf_scalar neutral) {
+static wf_tensor *truth(const char *name, uint8_t op, const wf_tensor *self, wf_dims dims, bool keepdim,
+                        wf_scalar neutral) {
   uint32_t bits;
   WF__TRY_OR(wf__require_tensors(name, &self, 1), NULL);
   WF__TRY_OR(wf__reduced_dims(self, dims, &bits), NULL);
   wf_dtype d = (wf_dtype)self->dtype;
-  wf__reduction r = {.op = op, .self = self, .dims = bits, .keepdim = keepdim, .compute = d, .result = d == WF_U8 ? WF_U8 : WF_BOOL,
+  wf__reduction r = {.op = op,
+                     .self = self,
+                     .dims = bits,
+                     .keepdim = keepdim,
+                     .compute = d,
+                     .result = d == WF_U8 ? WF_U8 : WF_BOOL,
                      .neutral = neutral};
   return wf__reduce(&r, NULL, WF__KEEP_NOTHING);
 }
@@ -26,7 +32,11 @@ wf_tensor *wf_count_nonzero(const wf_tensor *self, wf_dims dims) {
   uint32_t bits;
   WF__TRY_OR(wf__require_tensors("count_nonzero", &self, 1), NULL);
   WF__TRY_OR(wf__reduced_dims(self, dims, &bits), NULL);
-  wf__reduction r = {.op = WF__RED_COUNT_NONZERO, .self = self, .dims = bits, .compute = (wf_dtype)self->dtype, .result = WF_I64,
+  wf__reduction r = {.op = WF__RED_COUNT_NONZERO,
+                     .self = self,
+                     .dims = bits,
+                     .compute = (wf_dtype)self->dtype,
+                     .result = WF_I64,
                      .neutral = wf_int(0)};
   return wf__reduce(&r, NULL, WF__KEEP_NOTHING);
 }

@@ -4,18 +4,18 @@
 
 /* ---- the three forms of each operator ----------------------------------------------------------------------------------- */
 
-#define FORMS(name)                                                                                       \
-  wf_tensor *wf_##name(const wf_tensor *self) {                                                           \
-    WF__OP(#name, NULL);                                                                                  \
-    return make(#name, &name##_def, self);                                                                \
-  }                                                                                                       \
-  wf_status wf_##name##_(wf_tensor *self) {                                                               \
-    WF__OP(#name "_", wf__self.pending);                                                                  \
-    return change(#name "_", &name##_def, self);                                                          \
-  }                                                                                                       \
-  wf_status wf_##name##_into(wf_tensor *dst, const wf_tensor *self) {                                     \
-    WF__OP(#name, wf__self.pending);                                                                      \
-    return fill(#name, &name##_def, dst, self);                                                           \
+#define FORMS(name)                                                   \
+  wf_tensor *wf_##name(const wf_tensor *self) {                       \
+    WF__OP(#name, NULL);                                              \
+    return make(#name, &name##_def, self);                            \
+  }                                                                   \
+  wf_status wf_##name##_(wf_tensor *self) {                           \
+    WF__OP(#name "_", wf__self.pending);                              \
+    return change(#name "_", &name##_def, self);                      \
+  }                                                                   \
+  wf_status wf_##name##_into(wf_tensor *dst, const wf_tensor *self) { \
+    WF__OP(#name, wf__self.pending);                                  \
+    return fill(#name, &name##_def, dst, self);                       \
   }
 
 static wf_tensor *make(const char *name, const wf__pw_def *def, const wf_tensor *self) {
@@ -47,41 +47,44 @@ static wf_status fill(const char *name, const wf__pw_def *def, wf_tensor *dst, c
 #define KEEP_NONE .keep_result = 0
 
 /* UNARY(name, kernel operator, rule, dtypes, what refused dtypes are told, node's name, what is kept, derivative) */
-#define UNARY(name, OP, rule_, allow_, kernel_, node_name, kept, gradient)                                                    \
-  static wf_status name##_apply(wf__node *node, wf_tensor *const *grad, wf_tensor **out) {                                    \
-    (void)node;                                                                                                               \
-    out[0] = (gradient);                                                                                                      \
-    return wf__self.pending;                                                                                                  \
-  }                                                                                                                           \
-  static const wf__node_class name##_class = {node_name, name##_apply, NULL};                                                 \
-  static const wf__pw_def name##_def = {.op = WF__PW_##OP,                                                                    \
-                                        .inputs = 1,                                                                          \
-                                        .rule = WF__PW_##rule_,                                                               \
-                                        .allow = WF__PW_##allow_,                                                             \
-                                        .kernel = kernel_,                                                                    \
-                                        .derivative = &name##_class,                                                          \
-                                        kept};                                                                                \
+#define UNARY(name, OP, rule_, allow_, kernel_, node_name, kept, gradient)                 \
+  static wf_status name##_apply(wf__node *node, wf_tensor *const *grad, wf_tensor **out) { \
+    (void)node;                                                                            \
+    out[0] = (gradient);                                                                   \
+    return wf__self.pending;                                                               \
+  }                                                                                        \
+  static const wf__node_class name##_class = {node_name, name##_apply, NULL};              \
+  static const wf__pw_def name##_def = {.op = WF__PW_##OP,                                 \
+                                        .inputs = 1,                                       \
+                                        .rule = WF__PW_##rule_,                            \
+                                        .allow = WF__PW_##allow_,                          \
+                                        .kernel = kernel_,                                 \
+                                        .derivative = &name##_class,                       \
+                                        kept};                                             \
   FORMS(name)
 
 /* Operators whose result has no derivative. */
-#define TEST(name, OP, rule_, allow_, kernel_)                                                                              \
-  static const wf__pw_def name##_def = {                                                                                  \
-      .op = WF__PW_##OP, .inputs = 1, .rule = WF__PW_##rule_, .allow = WF__PW_##allow_, .kernel = kernel_};                 \
+#define TEST(name, OP, rule_, allow_, kernel_)                                                              \
+  static const wf__pw_def name##_def = {                                                                    \
+      .op = WF__PW_##OP, .inputs = 1, .rule = WF__PW_##rule_, .allow = WF__PW_##allow_, .kernel = kernel_}; \
   FORMS(name)
 
 static wf_tensor *square(const wf_tensor *t) { return wf_mul(t, t); }
 static wf_tensor *plus_one(const wf_tensor *t) { return wf_add_scalar(t, wf_int(1)); }
 static wf_tensor *times(const wf_tensor *t, double k) { return wf_mul_scalar(t, wf_float(k)); }
 
-UNARY(neg, NEG, COMMON, NO_BOOL,
-      "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the `~` or `logical_not()` "
-      "operator instead.",
-      "NegBackward0", KEEP_NONE, wf_neg(G))
+UNARY(
+    neg, NEG, COMMON, NO_BOOL,
+    "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the `~` or `logical_not()` "
+    "operator instead.",
+    "NegBackward0", KEEP_NONE, wf_neg(G))
 UNARY(abs, ABS, COMMON, NO_BOOL, "abs_cpu", "AbsBackward0", KEEP_X, wf_mul(G, wf_sign(X)))
 UNARY(sign, SIGN, COMMON, ANY, "sign_cpu", "SignBackward0", KEEP_NONE, wf__zeros_of(G))
 UNARY(sqrt, SQRT, FLOATING, ANY, "sqrt_vml_cpu", "SqrtBackward0", KEEP_R, wf_div(G, times(R, 2)))
-UNARY(rsqrt, RSQRT, FLOATING, ANY, "rsqrt_vml_cpu", "RsqrtBackward0", KEEP_R, wf_mul(times(G, -0.5), wf_pow_scalar(R, wf_int(3))))
-UNARY(reciprocal, RECIPROCAL, FLOATING, ANY, "reciprocal_cpu", "ReciprocalBackward0", KEEP_R, wf_mul(wf_neg(G), square(R)))
+UNARY(rsqrt, RSQRT, FLOATING, ANY, "rsqrt_vml_cpu", "RsqrtBackward0", KEEP_R,
+      wf_mul(times(G, -0.5), wf_pow_scalar(R, wf_int(3))))
+UNARY(reciprocal, RECIPROCAL, FLOATING, ANY, "reciprocal_cpu", "ReciprocalBackward0", KEEP_R,
+      wf_mul(wf_neg(G), square(R)))
 UNARY(exp, EXP, FLOATING, ANY, "exp_vml_cpu", "ExpBackward0", KEEP_R, wf_mul(G, R))
 UNARY(expm1, EXPM1, FLOATING, ANY, "expm1_vml_cpu", "Expm1Backward0", KEEP_R, wf_mul(G, plus_one(R)))
 UNARY(log, LOG, FLOATING, ANY, "log_vml_cpu", "LogBackward0", KEEP_X, wf_div(G, X))
@@ -107,7 +110,8 @@ TEST(bitwise_not, BITWISE_NOT, COMMON, ONLY_INT, "bitwise_not_cpu")
 /* tanh and sigmoid have kernels for their derivatives; where the derivative is itself recorded it is written out instead. */
 
 static wf_tensor *by_kernel(uint8_t op, const wf_tensor *g, const wf_tensor *r) {
-  const wf__pw_def def = {.op = op, .inputs = 2, .rule = WF__PW_COMMON, .allow = WF__PW_ONLY_FLOAT, .kernel = "backward_cpu"};
+  const wf__pw_def def = {
+      .op = op, .inputs = 2, .rule = WF__PW_COMMON, .allow = WF__PW_ONLY_FLOAT, .kernel = "backward_cpu"};
   const wf__operand_arg in[] = {wf__tensor_arg(g), wf__tensor_arg(r)};
   return g && r ? wf__pw(&def, in, NULL) : NULL;
 }

@@ -14,9 +14,12 @@ static wf_status check(double lr, const wf_adam_options *o) {
   char number[32];
   WF__CHECK(lr >= 0, WF_VALUE, "Invalid learning rate: %s", wf__python_number(lr, number));
   WF__CHECK(o->eps >= 0, WF_VALUE, "Invalid epsilon value: %s", wf__python_number(o->eps, number));
-  WF__CHECK(o->beta1 >= 0 && o->beta1 < 1, WF_VALUE, "Invalid beta parameter at index 0: %s", wf__python_number(o->beta1, number));
-  WF__CHECK(o->beta2 >= 0 && o->beta2 < 1, WF_VALUE, "Invalid beta parameter at index 1: %s", wf__python_number(o->beta2, number));
-  WF__CHECK(o->weight_decay >= 0, WF_VALUE, "Invalid weight_decay value: %s", wf__python_number(o->weight_decay, number));
+  WF__CHECK(o->beta1 >= 0 && o->beta1 < 1, WF_VALUE, "Invalid beta parameter at index 0: %s",
+            wf__python_number(o->beta1, number));
+  WF__CHECK(o->beta2 >= 0 && o->beta2 < 1, WF_VALUE, "Invalid beta parameter at index 1: %s",
+            wf__python_number(o->beta2, number));
+  WF__CHECK(o->weight_decay >= 0, WF_VALUE, "Invalid weight_decay value: %s",
+            wf__python_number(o->weight_decay, number));
   return WF_OK;
 }
 

@@ -15,10 +15,10 @@ typedef struct wf__optim_param {
 } wf__optim_param;
 
 struct wf_optimizer {
-  uint16_t op;             /* wf__optim_op */
+  uint16_t op; /* wf__optim_op */
   double lr;
-  wf_plan plan;            /* the numbers of a step; operands are filled in for each parameter */
-  uint8_t states;          /* how many state tensors the rule keeps */
+  wf_plan plan;   /* the numbers of a step; operands are filled in for each parameter */
+  uint8_t states; /* how many state tensors the rule keeps */
   int n;
   wf__optim_param *params;
 };

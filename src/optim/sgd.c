@@ -7,8 +7,10 @@ wf_sgd_options wf_sgd_defaults(void) { return (wf_sgd_options){0}; }
 static wf_status check(const wf_sgd_options *o) {
   char number[32];
   WF__CHECK(o->momentum >= 0, WF_VALUE, "Invalid momentum value: %s", wf__python_number(o->momentum, number));
-  WF__CHECK(o->weight_decay >= 0, WF_VALUE, "Invalid weight_decay value: %s", wf__python_number(o->weight_decay, number));
-  WF__CHECK(!o->nesterov || (o->momentum > 0 && o->dampening == 0), WF_VALUE, "Nesterov momentum requires a momentum and zero dampening");
+  WF__CHECK(o->weight_decay >= 0, WF_VALUE, "Invalid weight_decay value: %s",
+            wf__python_number(o->weight_decay, number));
+  WF__CHECK(!o->nesterov || (o->momentum > 0 && o->dampening == 0), WF_VALUE,
+            "Nesterov momentum requires a momentum and zero dampening");
   return WF_OK;
 }
 

@@ -55,7 +55,8 @@ static void a_dense_leafs_gradient_has_its_strides(void **state) {
   wf_tensor *x = wf_empty_strided(WF_SHAPE(2, 3), WF_SHAPE(1, 2), NULL);
   assert_ok(wf_masked_fill_(x, wf_full(WF_SHAPE(1), wf_bool(true), NULL), wf_int(1)));
   assert_ok(wf_requires_grad_(x, true));
-  assert_ok(wf_backward(wf_sum(wf_mul_scalar(x, wf_int(2))), NULL, NULL)); /* the gradient arrives expanded, with strides 0 */
+  assert_ok(
+      wf_backward(wf_sum(wf_mul_scalar(x, wf_int(2))), NULL, NULL)); /* the gradient arrives expanded, with strides 0 */
   check_strides(wf_grad(x), WF_SHAPE(1, 2));
   wf_tensor *y = wf_ones(WF_SHAPE(2, 3), NULL);
   assert_ok(wf_requires_grad_(y, true));
@@ -67,7 +68,8 @@ static void a_leaf_with_gaps_gets_a_row_major_gradient(void **state) {
   (void)state;
   wf_tensor *wide = wf_ones(WF_SHAPE(3, 4), NULL), *x = wf_detach(wf_narrow(wide, 1, 0, 2));
   assert_ok(wf_requires_grad_(x, true));
-  wf_tensor *three = wf_full(WF_SHAPE(3, 2), wf_float(3), NULL), *y = wf_mul(x, three), *ones = wf_ones(WF_SHAPE(3, 2), NULL);
+  wf_tensor *three = wf_full(WF_SHAPE(3, 2), wf_float(3), NULL), *y = wf_mul(x, three),
+            *ones = wf_ones(WF_SHAPE(3, 2), NULL);
   assert_ok(wf_trace_start(WF_TRACE_LEDGER));
   assert_ok(wf_backward(y, ones, NULL));
   wf_trace_stop();
@@ -103,14 +105,10 @@ static void a_fresh_gradient_is_kept_without_a_copy(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      SCOPED(later_gradients_are_added_in_place),
-      SCOPED(with_a_graph_of_the_gradient_the_sum_is_a_new_tensor),
-      SCOPED(a_gradient_that_the_caller_holds_is_copied),
-      SCOPED(two_leaves_of_one_sum_do_not_share_their_gradient),
-      SCOPED(a_dense_leafs_gradient_has_its_strides),
-      SCOPED(a_leaf_with_gaps_gets_a_row_major_gradient),
-      SCOPED(an_assigned_gradient_keeps_its_own_layout),
-      SCOPED(a_fresh_gradient_is_kept_without_a_copy),
+      SCOPED(later_gradients_are_added_in_place),         SCOPED(with_a_graph_of_the_gradient_the_sum_is_a_new_tensor),
+      SCOPED(a_gradient_that_the_caller_holds_is_copied), SCOPED(two_leaves_of_one_sum_do_not_share_their_gradient),
+      SCOPED(a_dense_leafs_gradient_has_its_strides),     SCOPED(a_leaf_with_gaps_gets_a_row_major_gradient),
+      SCOPED(an_assigned_gradient_keeps_its_own_layout),  SCOPED(a_fresh_gradient_is_kept_without_a_copy),
   };
   return cmocka_run_group_tests_name("autograd/accumulate", tests, NULL, NULL);
 }

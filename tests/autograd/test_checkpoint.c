@@ -103,9 +103,10 @@ static void a_second_run_that_differs_is_an_error(void **state) {
   wf_tensor *x = LEAF(0.3f);
   wf_tensors y = wf_checkpoint(unsteady, &runs, one(&x));
   assert_int_equal(wf_backward(y.at[0], NULL, NULL), WF_RUNTIME);
-  assert_error(WF_RUNTIME,
-               "torch.utils.checkpoint: A different number of tensors was saved during the original forward and recomputation.\n"
-               "Number of tensors saved during forward: 1\nNumber of tensors saved during recomputation: 2.");
+  assert_error(
+      WF_RUNTIME,
+      "torch.utils.checkpoint: A different number of tensors was saved during the original forward and recomputation.\n"
+      "Number of tensors saved during forward: 1\nNumber of tensors saved during recomputation: 2.");
 }
 
 static wf_tensors change_a_view(wf_tensors in, void *context) { /* R056 */
@@ -125,12 +126,9 @@ static void a_view_changed_inside_keeps_its_gradient(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      SCOPED(gradients_equal_those_without_it),
-      SCOPED(the_region_runs_again_for_each_pass),
-      SCOPED(without_recording_it_is_a_plain_call),
-      SCOPED(checkpoints_nest),
-      SCOPED(an_input_changed_in_between_is_an_error),
-      SCOPED(a_second_run_that_differs_is_an_error),
+      SCOPED(gradients_equal_those_without_it),         SCOPED(the_region_runs_again_for_each_pass),
+      SCOPED(without_recording_it_is_a_plain_call),     SCOPED(checkpoints_nest),
+      SCOPED(an_input_changed_in_between_is_an_error),  SCOPED(a_second_run_that_differs_is_an_error),
       SCOPED(a_view_changed_inside_keeps_its_gradient),
   };
   return cmocka_run_group_tests_name("autograd/checkpoint", tests, NULL, NULL);

@@ -9,7 +9,8 @@
 
 static void gradients_of_several_paths_are_summed(void **state) {
   (void)state;
-  wf_tensor *x = LEAF(2, -3), *a = wf_mul(x, x), *b = wf_exp(wf_mul_scalar(x, wf_int(0))), *y = wf_add(wf_add(a, x), wf_mul(b, x));
+  wf_tensor *x = LEAF(2, -3), *a = wf_mul(x, x), *b = wf_exp(wf_mul_scalar(x, wf_int(0))),
+            *y = wf_add(wf_add(a, x), wf_mul(b, x));
   assert_ok(wf_backward(wf_sum(y), NULL, NULL)); /* x² + x + x: 2x + 2 */
   assert_values(wf_grad(x), 6, -4);
 }
@@ -23,7 +24,8 @@ static void a_tensor_used_as_both_operands_counts_twice(void **state) {
 
 static void a_broadcast_operand_gets_the_sum(void **state) {
   (void)state;
-  wf_tensor *x = wf_from_data((float[]){1, 2, 3, 4, 5, 6}, WF_SHAPE(2, 3), WF_F32), *row = LEAF(1, 1, 1), *number = wf_sum(LEAF(2));
+  wf_tensor *x = wf_from_data((float[]){1, 2, 3, 4, 5, 6}, WF_SHAPE(2, 3), WF_F32), *row = LEAF(1, 1, 1),
+            *number = wf_sum(LEAF(2));
   assert_ok(wf_requires_grad_(number, true));
   assert_ok(wf_retain_grad(number));
   assert_ok(wf_backward(wf_sum(wf_mul(wf_mul(x, row), number)), NULL, NULL));
@@ -48,8 +50,9 @@ static void roots_are_checked_in_torchs_words(void **state) {
   assert_int_equal(wf_backward(y, NULL, NULL), WF_RUNTIME);
   assert_error(WF_RUNTIME, "grad can be implicitly created only for scalar outputs");
   assert_int_equal(wf_backward(y, CONST(1, 2, 3), NULL), WF_RUNTIME);
-  assert_error(WF_RUNTIME,
-               "Mismatch in shape: grad_output[0] has a shape of torch.Size([3]) and output[0] has a shape of torch.Size([2]).");
+  assert_error(
+      WF_RUNTIME,
+      "Mismatch in shape: grad_output[0] has a shape of torch.Size([3]) and output[0] has a shape of torch.Size([2]).");
   assert_int_equal(wf_backward(c, NULL, NULL), WF_RUNTIME);
   assert_error(WF_RUNTIME, "element 0 of tensors does not require grad and does not have a grad_fn");
   assert_null(wf_grad(x));
@@ -75,8 +78,8 @@ static void the_gradient_given_is_cast_to_the_roots_dtype(void **state) {
 
 /* ---- twice ----------------------------------------------------------------------------------------------------------------------- */
 
-#define TWICE                                                                                                                       \
-  "Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). Saved " \
+#define TWICE                                                                                                                          \
+  "Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). Saved "   \
   "intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to " \
   "backward through the graph a second time or if you need to access saved tensors after calling backward."
 
@@ -144,8 +147,10 @@ static void an_unused_input_is_an_error_or_nothing(void **state) {
   wf_backward_options keep = wf_backward_defaults();
   keep.retain_graph = true;
   assert_null(wf_autograd_grad(one(&y), (wf_tensors){wanted, 2}, (wf_tensors){NULL, 0}, false, &keep).at);
-  assert_error(WF_RUNTIME, "The differentiated Tensor at index 1 appears to not have been used in the graph. Set allow_unused=True if "
-                           "this is the desired behavior.");
+  assert_error(
+      WF_RUNTIME,
+      "The differentiated Tensor at index 1 appears to not have been used in the graph. Set allow_unused=True if "
+      "this is the desired behavior.");
   wf_tensors g = wf_autograd_grad(one(&y), (wf_tensors){wanted, 2}, (wf_tensors){NULL, 0}, true, &keep);
   assert_int_equal(g.n, 2);
   assert_non_null(g.at[0]);
@@ -193,7 +198,8 @@ static wf_tensor *noting(const char *name, const wf_tensor *a, const wf_tensor *
 
 static void later_operators_run_first(void **state) {
   (void)state;
-  wf_tensor *x = LEAF(1), *a = noting("a", x, NULL), *b = noting("b", x, NULL), *c = noting("c", b, NULL), *d = noting("d", a, c);
+  wf_tensor *x = LEAF(1), *a = noting("a", x, NULL), *b = noting("b", x, NULL), *c = noting("c", b, NULL),
+            *d = noting("d", a, c);
   order[0] = 0;
   assert_ok(wf_backward(d, NULL, NULL));
   assert_string_equal(order, "dcba");
@@ -233,7 +239,9 @@ static void a_gradient_of_another_shape_is_an_error(void **state) {
   (void)state;
   wf_tensor *x = LEAF(1, 2);
   assert_int_equal(wf_backward(returning(x, CONST(1, 2, 3)), NULL, NULL), WF_RUNTIME);
-  assert_error(WF_RUNTIME, "Function MineBackward returned an invalid gradient at index 0 - got [3] but expected shape compatible with [2]");
+  assert_error(
+      WF_RUNTIME,
+      "Function MineBackward returned an invalid gradient at index 0 - got [3] but expected shape compatible with [2]");
   assert_null(wf_grad(x));
 }
 
@@ -368,7 +376,8 @@ static void gradients_on_the_emulated_accelerator_equal_those_of_the_host(void *
   float g[2][4], scale[2];
   for (int d = 0; d < 2; d++) {
     wf_device device = d ? wf_sim(0) : wf_cpu();
-    wf_tensor *host = wf_from_data((float[]){0.5f, -1, 2, 1.5f}, WF_SHAPE(2, 2), WF_F32), *x = wf_detach(wf_to_device(host, device, false));
+    wf_tensor *host = wf_from_data((float[]){0.5f, -1, 2, 1.5f}, WF_SHAPE(2, 2), WF_F32),
+              *x = wf_detach(wf_to_device(host, device, false));
     wf_tensor *number = wf_sum(CONST(0.75f)); /* rank 0, on the host: joins as the number it holds */
     assert_ok(wf_requires_grad_(x, true));
     assert_ok(wf_requires_grad_(number, true));

@@ -6,11 +6,11 @@
 
 #define LEAF_TEXT "a leaf Variable that requires grad is being used in an in-place operation."
 #define VIEW_TEXT "a view of a leaf Variable that requires grad is being used in an in-place operation."
-#define NO_GRAD_TAIL                                                                                                                     \
-  " modified inplace with grad mode enabled. Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify "   \
-  "your code by moving both the view and the inplace either both inside the no_grad block (if you don't want the inplace to be "         \
+#define NO_GRAD_TAIL                                                                                                                   \
+  " modified inplace with grad mode enabled. Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify " \
+  "your code by moving both the view and the inplace either both inside the no_grad block (if you don't want the inplace to be "       \
   "tracked) or both outside (if you want the inplace to be tracked)."
-#define MULTI_TAIL                                                                                                                       \
+#define MULTI_TAIL                                                                                                                      \
   " modified inplace. This view is the output of a function that returns multiple views. Such functions do not allow the output views " \
   "to be modified inplace. You should replace the inplace operation by an out-of-place one."
 
@@ -64,7 +64,7 @@ static void a_view_of_a_view_changes_the_base_behind_both(void **state) {
   (void)state;
   wf_tensor *x = LEAF(1, 2, 3, 4, 5, 6), *base = wf_view(wf_mul_scalar(x, wf_int(1)), WF_SHAPE(2, 3));
   wf_tensor *column = wf_select(wf_t(base), 0, 1), *other = wf_select(base, 0, 1);
-  assert_ok(wf_square_(column)); /* x1 and x4 */
+  assert_ok(wf_square_(column));               /* x1 and x4 */
   assert_ok(wf_mul_scalar_(other, wf_int(3))); /* row 1: x3, x4², x5 */
   assert_ok(wf_backward(wf_sum(base), NULL, NULL));
   assert_values(wf_grad(x), 1, 4, 1, 3, 30, 3);
@@ -81,7 +81,8 @@ static void expanded_and_overlapping_views_are_renewed_by_summing(void **state) 
 
 static void a_base_without_grad_takes_it_from_its_changed_view(void **state) {
   (void)state;
-  wf_tensor *w = LEAF(3, 4), *base = CONST(1, 2, 5), *view = wf_narrow(base, 0, 0, 2), *sibling = wf_narrow(base, 0, 1, 2);
+  wf_tensor *w = LEAF(3, 4), *base = CONST(1, 2, 5), *view = wf_narrow(base, 0, 0, 2),
+            *sibling = wf_narrow(base, 0, 1, 2);
   assert_false(wf_requires_grad(sibling));
   assert_ok(wf_mul_(view, w));
   assert_true(wf_requires_grad(base));
@@ -123,7 +124,8 @@ static void views_made_without_recording_may_not_change_while_it_is_on(void **st
   assert_values(c, 2, 2);
   assert_ok(wf_mul_(c, w));
   assert_false(wf_has_grad_fn(view));
-  assert_error(WF_RUNTIME, "A view was created in no_grad mode and its base or another view of its base has been" NO_GRAD_TAIL);
+  assert_error(WF_RUNTIME,
+               "A view was created in no_grad mode and its base or another view of its base has been" NO_GRAD_TAIL);
 }
 
 static void a_retained_gradient_follows_the_tensor_through_a_change(void **state) {

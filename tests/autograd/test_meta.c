@@ -44,9 +44,10 @@ static void a_computed_tensor_keeps_its_flag(void **state) {
   wf_tensor *y = wf_mul(LEAF(1), LEAF(2));
   assert_ok(wf_requires_grad_(y, true));
   assert_int_equal(wf_requires_grad_(y, false), WF_RUNTIME);
-  assert_error(WF_RUNTIME,
-               "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a subgraph that "
-               "doesn't require differentiation use var_no_grad = var.detach().");
+  assert_error(
+      WF_RUNTIME,
+      "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a subgraph that "
+      "doesn't require differentiation use var_no_grad = var.detach().");
 }
 
 static void detach_in_place_cuts_the_tensor_off(void **state) {
@@ -62,19 +63,22 @@ static void detach_in_place_cuts_the_tensor_off(void **state) {
 
 static void an_assigned_gradient_is_checked_in_torchs_order(void **state) {
   (void)state;
-  wf_tensor *x = LEAF(1, 2), *wide = CONST(1, 2, 3), *whole = wf_from_data((int64_t[]){1, 2}, WF_SHAPE(2), WF_I64), *g = CONST(5, 6);
+  wf_tensor *x = LEAF(1, 2), *wide = CONST(1, 2, 3), *whole = wf_from_data((int64_t[]){1, 2}, WF_SHAPE(2), WF_I64),
+            *g = CONST(5, 6);
   assert_int_equal(wf_set_grad(x, x), WF_RUNTIME);
   assert_error(WF_RUNTIME, "can't assign Variable as its own grad");
   assert_int_equal(wf_set_grad(x, wide), WF_RUNTIME);
-  assert_error(WF_RUNTIME,
-               "attempting to assign a gradient of size '[3]' to a tensor of size '[2]'. Please ensure that the gradient and the tensor "
-               "are the same size");
+  assert_error(
+      WF_RUNTIME,
+      "attempting to assign a gradient of size '[3]' to a tensor of size '[2]'. Please ensure that the gradient and the tensor "
+      "are the same size");
   assert_int_equal(wf_set_grad(x, whole), WF_RUNTIME);
-  assert_error(WF_RUNTIME,
-               "attempting to assign a gradient with dtype 'long int' to a tensor with grad_dtype 'Float'. The gradient must match the "
-               "tensor's grad_dtype (defaults to the tensor's dtype). You can set the tensor's grad_dtype attribute with a specific dtype, "
-               "or None to allow any dtype. Set grad_dtype with caution. Diverging the dtypes of a tensor and its gradient may break "
-               "downstream systems that assume they match.");
+  assert_error(
+      WF_RUNTIME,
+      "attempting to assign a gradient with dtype 'long int' to a tensor with grad_dtype 'Float'. The gradient must match the "
+      "tensor's grad_dtype (defaults to the tensor's dtype). You can set the tensor's grad_dtype attribute with a specific dtype, "
+      "or None to allow any dtype. Set grad_dtype with caution. Diverging the dtypes of a tensor and its gradient may break "
+      "downstream systems that assume they match.");
   assert_null(wf_grad(x));
   assert_ok(wf_set_grad(x, g));
   assert_ptr_equal(wf_grad(x), g);

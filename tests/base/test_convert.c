@@ -25,11 +25,11 @@ static void halves_round_to_nearest_even(void **state) {
   (void)state;
   assert_int_equal(wf__f32_to_f16(65519.0f), 0x7bff);
   assert_int_equal(wf__f32_to_f16(65520.0f), 0x7c00);
-  assert_int_equal(wf__f32_to_f16(0x1p-25f), 0x0000);       /* tie to even zero */
+  assert_int_equal(wf__f32_to_f16(0x1p-25f), 0x0000); /* tie to even zero */
   assert_int_equal(wf__f32_to_f16(0x1.000002p-25f), 0x0001);
-  assert_int_equal(wf__f32_to_f16(0x1.8p-24f), 0x0002);     /* tie between 1 and 2 */
-  assert_int_equal(wf__f32_to_f16(2049.0f), 0x6800);        /* tie between 2048 and 2050 */
-  assert_int_equal(wf__f32_to_f16(2051.0f), 0x6802);        /* tie between 2050 and 2052 */
+  assert_int_equal(wf__f32_to_f16(0x1.8p-24f), 0x0002); /* tie between 1 and 2 */
+  assert_int_equal(wf__f32_to_f16(2049.0f), 0x6800);    /* tie between 2048 and 2050 */
+  assert_int_equal(wf__f32_to_f16(2051.0f), 0x6802);    /* tie between 2050 and 2052 */
 }
 
 static void bfloat_rounds_to_nearest_even(void **state) {

@@ -28,7 +28,8 @@ static wf_status fetch_numbers(void *context, int64_t i, void *const *field) {
 
 static wf_dataset *dataset(numbers *n, int64_t count) {
   static const wf_dataset_ops ops = {fetch_numbers, NULL};
-  const wf_field fields[2] = {{.name = "row", .dtype = WF_F32, .ndim = 1, .size = {3}}, {.name = "label", .dtype = WF_I64}};
+  const wf_field fields[2] = {{.name = "row", .dtype = WF_F32, .ndim = 1, .size = {3}},
+                              {.name = "label", .dtype = WF_I64}};
   wf_dataset *d = wf_dataset_new(&ops, n, count, fields, 2);
   assert_non_null(d);
   return d;

@@ -51,7 +51,9 @@ static inline void *buffer_at(const buffer *b, int64_t i) {
   }
   return (char *)b->bytes + offset * (int64_t)wf_dtype_size(b->dtype);
 }
-static inline double buffer_get(const buffer *b, int64_t i) { return wf__scalar_double(wf__scalar_load(b->dtype, buffer_at(b, i))); }
+static inline double buffer_get(const buffer *b, int64_t i) {
+  return wf__scalar_double(wf__scalar_load(b->dtype, buffer_at(b, i)));
+}
 static inline void buffer_set(buffer *b, int64_t i, double value) {
   wf__scalar_store(wf_dtype_is_float(b->dtype) ? wf_float(value) : wf_int((int64_t)value), b->dtype, buffer_at(b, i));
 }

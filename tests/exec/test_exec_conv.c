@@ -10,7 +10,8 @@
 static const int last[4] = {0, 2, 3, 1};
 
 static wf_plan plan_of(int op, int operands, int outputs) {
-  wf_plan p = {.family = WF_FAMILY_CONV, .op = (uint16_t)op, .operands = (uint8_t)operands, .outputs = (uint8_t)outputs};
+  wf_plan p = {
+      .family = WF_FAMILY_CONV, .op = (uint16_t)op, .operands = (uint8_t)operands, .outputs = (uint8_t)outputs};
   p.param.conv = (wf_conv_param){.stride = {1, 1}, .dilation = {1, 1}, .groups = 1, .spatial = 2};
   return p;
 }
@@ -18,10 +19,12 @@ static wf_plan plan_of(int op, int operands, int outputs) {
 /* x = (arange(1, 49) % 7 - 3).reshape(2, 2, 3, 4); w = (arange(24) * 3 % 5 - 2).reshape(4, 1, 2, 3); b = [1, -1, 2, .5]
  * torch.nn.functional.conv2d(x, w, b, stride=(2, 1), padding=(1, 0), groups=2).flatten().tolist() */
 static void the_loops_give_pytorchs_numbers(void **state) {
-  static const double expected[] = {-3, -3, -1, -10, 1, 0, -7, 1, -5, 7, 9, 8, 2.5, -2.5, -6.5, -4.5, -3, 11, 14, 12, -2, -10, -11, 4, 3, 1, -8, -2,
-                                    1.5, 3.5, 13.5, 1.5};
-  buffer x = buffer_new(WF_F32, 4, (int64_t[]){2, 2, 3, 4}, last, 0), w = buffer_new(WF_F32, 4, (int64_t[]){4, 1, 2, 3}, NULL, 0);
-  buffer b = buffer_new(WF_F32, 1, (int64_t[]){4}, NULL, 0), y = buffer_new(WF_F32, 4, (int64_t[]){2, 4, 2, 2}, NULL, 3);
+  static const double expected[] = {-3, -3, -1, -10, 1,  0,   -7,  1, -5, 7, 9,  8,  2.5, -2.5, -6.5, -4.5,
+                                    -3, 11, 14, 12,  -2, -10, -11, 4, 3,  1, -8, -2, 1.5, 3.5,  13.5, 1.5};
+  buffer x = buffer_new(WF_F32, 4, (int64_t[]){2, 2, 3, 4}, last, 0),
+         w = buffer_new(WF_F32, 4, (int64_t[]){4, 1, 2, 3}, NULL, 0);
+  buffer b = buffer_new(WF_F32, 1, (int64_t[]){4}, NULL, 0),
+         y = buffer_new(WF_F32, 4, (int64_t[]){2, 4, 2, 2}, NULL, 3);
   for (int64_t i = 0; i < 48; i++) buffer_set(&x, i, (double)((i + 1) % 7 - 3));
   for (int64_t i = 0; i < 24; i++) buffer_set(&w, i, (double)(i * 3 % 5 - 2));
   for (int64_t i = 0; i < 4; i++) buffer_set(&b, i, (double[]){1, -1, 2, .5}[i]);
@@ -134,7 +137,8 @@ static void the_library_agrees_with_the_loops_in_every_format(void **state) {
     bool with_bias = next(2);
     buffer y = like(&q.output), dx = like(&q.input), dw = like(&q.weight), db = like(&q.bias);
     buffer y2 = like(&y), dx2 = like(&dx), dw2 = like(&dw), db2 = like(&db);
-    wf_plan p = forward(&q, &y, with_bias), d = backward_data(&q, &dx), w = backward_weight(&q, &dw, with_bias ? &db : NULL);
+    wf_plan p = forward(&q, &y, with_bias), d = backward_data(&q, &dx),
+            w = backward_weight(&q, &dw, with_bias ? &db : NULL);
     assert_ok(run_with_workspace(&p));
     assert_ok(run_with_workspace(&d));
     assert_ok(run_with_workspace(&w));

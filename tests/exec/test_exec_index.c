@@ -4,7 +4,8 @@
 #include "kernel/kernel.h"
 
 /* table [rows, 5] or, with dim 1, [5, rows] turned; the plan walks [n, 5] or [5, n] */
-static wf_plan plan_of(int op, int dim, const buffer *a, const buffer *b, const buffer *index, int64_t n, int64_t count) {
+static wf_plan plan_of(int op, int dim, const buffer *a, const buffer *b, const buffer *index, int64_t n,
+                       int64_t count) {
   wf_plan p = {.family = WF_FAMILY_INDEX, .op = (uint16_t)op, .operands = 3, .outputs = 1, .ndim = 2};
   p.size[dim] = n;
   p.size[1 - dim] = 5;
@@ -22,7 +23,9 @@ static wf_plan plan_of(int op, int dim, const buffer *a, const buffer *b, const 
 }
 
 /* Element (i along dim, j across) of a matrix. */
-static int64_t at(const buffer *b, int dim, int64_t i, int64_t j) { return dim == 0 ? i * b->size[1] + j : j * b->size[1] + i; }
+static int64_t at(const buffer *b, int dim, int64_t i, int64_t j) {
+  return dim == 0 ? i * b->size[1] + j : j * b->size[1] + i;
+}
 
 static buffer matrix(wf_dtype dtype, int dim, int64_t along) {
   static const int turned[2] = {1, 0};
@@ -37,8 +40,10 @@ static void every_operation_follows_its_rule(void **state) {
     wf_dtype dtype = dtypes[trial % 6];
     int dim = next(2), op = next(4);
     int64_t count = 1 + next(6), n = 1 + next(8);
-    bool to_table = op == WF__INDEX_ADD || op == WF__INDEX_SCATTER, vector = op == WF__INDEX_SELECT || op == WF__INDEX_ADD;
-    buffer table = matrix(dtype, dim, count), list = matrix(dtype, dim, n), index, expected = to_table ? matrix(dtype, dim, count) : list;
+    bool to_table = op == WF__INDEX_ADD || op == WF__INDEX_SCATTER,
+         vector = op == WF__INDEX_SELECT || op == WF__INDEX_ADD;
+    buffer table = matrix(dtype, dim, count), list = matrix(dtype, dim, n), index,
+           expected = to_table ? matrix(dtype, dim, count) : list;
     index = vector ? buffer_new(WF_I64, 1, (int64_t[]){n}, NULL, 0) : matrix(next(2) ? WF_I32 : WF_I64, dim, n);
     double values[64];
     for (int64_t i = 0; i < buffer_numel(&table); i++) buffer_set(&table, i, next(9));
@@ -50,7 +55,8 @@ static void every_operation_follows_its_rule(void **state) {
     assert_ok(wf__exec(&p));
     for (int64_t i = 0; i < n; i++)
       for (int64_t j = 0; j < 5; j++) {
-        int64_t where = (int64_t)buffer_get(&index, vector ? i : at(&index, dim, i, j)), in_table = at(&table, dim, where, j);
+        int64_t where = (int64_t)buffer_get(&index, vector ? i : at(&index, dim, i, j)),
+                in_table = at(&table, dim, where, j);
         double element = buffer_get(&list, at(&list, dim, i, j));
         if (op == WF__INDEX_ADD) values[in_table] += 2 * element;
         else if (op == WF__INDEX_SCATTER) values[in_table] = element;
@@ -65,14 +71,17 @@ static void every_operation_follows_its_rule(void **state) {
 }
 
 static void an_index_out_of_range_is_refused_before_anything_is_written(void **state) {
-  buffer table = buffer_new(WF_F32, 2, (int64_t[]){4, 5}, NULL, 0), list = buffer_new(WF_F32, 2, (int64_t[]){2, 5}, NULL, 0);
-  buffer index = buffer_new(WF_I64, 1, (int64_t[]){2}, NULL, 0), wide = buffer_new(WF_I64, 2, (int64_t[]){2, 5}, NULL, 0);
+  buffer table = buffer_new(WF_F32, 2, (int64_t[]){4, 5}, NULL, 0),
+         list = buffer_new(WF_F32, 2, (int64_t[]){2, 5}, NULL, 0);
+  buffer index = buffer_new(WF_I64, 1, (int64_t[]){2}, NULL, 0),
+         wide = buffer_new(WF_I64, 2, (int64_t[]){2, 5}, NULL, 0);
   buffer_fill(&list);
   for (int64_t i = 0; i < 10; i++) buffer_set(&wide, i, i == 9 ? -3 : 0);
   buffer_set(&index, 0, 1);
   buffer_set(&index, 1, 4);
   double before = buffer_get(&list, 0);
-  wf_plan p = plan_of(WF__INDEX_SELECT, 0, &list, &table, &index, 2, 4), q = plan_of(WF__INDEX_GATHER, 0, &list, &table, &wide, 2, 4);
+  wf_plan p = plan_of(WF__INDEX_SELECT, 0, &list, &table, &index, 2, 4),
+          q = plan_of(WF__INDEX_GATHER, 0, &list, &table, &wide, 2, 4);
   assert_int_equal(wf__exec(&p), WF_INDEX);
   assert_error(WF_INDEX, "index out of range in self");
   assert_int_equal(wf__exec(&q), WF_RUNTIME);

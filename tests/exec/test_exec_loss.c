@@ -37,7 +37,8 @@ static void problem_free(problem *q) {
 }
 static wf_plan plan_of(const problem *q, int op, int reduction) {
   wf_plan p = {.family = WF_FAMILY_LOSS, .op = (uint16_t)op, .operands = 5, .outputs = op == WF__LOSS_NLL ? 2 : 1};
-  const buffer *forward[] = {&q->out, &q->total, &q->x, &q->t, &q->w}, *backward[] = {&q->dx, &q->g, &q->total, &q->t, &q->w};
+  const buffer *forward[] = {&q->out, &q->total, &q->x, &q->t, &q->w},
+               *backward[] = {&q->dx, &q->g, &q->total, &q->t, &q->w};
   for (int i = 0; i < 5; i++) set_operand(&p, i, op == WF__LOSS_NLL ? forward[i] : backward[i]);
   p.param.index.count = reduction;
   p.param.index.step = -5;

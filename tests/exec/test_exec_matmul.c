@@ -24,7 +24,8 @@ static int next(int below) {
 }
 
 static void put(matrix *x, wf_dtype dtype, int64_t at, double value) {
-  wf__scalar_store(wf_dtype_is_float(dtype) ? wf_float(value) : wf_int((int64_t)value), dtype, x->bytes + at * (int64_t)wf_dtype_size(dtype));
+  wf__scalar_store(wf_dtype_is_float(dtype) ? wf_float(value) : wf_int((int64_t)value), dtype,
+                   x->bytes + at * (int64_t)wf_dtype_size(dtype));
 }
 static double get(const matrix *x, wf_dtype dtype, int64_t at) {
   return wf__scalar_double(wf__scalar_load(dtype, x->bytes + at * (int64_t)wf_dtype_size(dtype)));
@@ -44,13 +45,14 @@ static void fill(matrix *x, wf_dtype dtype) {
 
 static void operand(wf_plan *p, int i, matrix *x, wf_dtype dtype) {
   int64_t item = (int64_t)wf_dtype_size(dtype);
-  p->operand[i] = (wf_operand){.data = x->bytes, .dtype = dtype, .stride = {x->batch * item, x->row * item, x->column * item}};
+  p->operand[i] =
+      (wf_operand){.data = x->bytes, .dtype = dtype, .stride = {x->batch * item, x->row * item, x->column * item}};
 }
 
 static matrix out, a, b, c, before;
 
-static void check(wf_dtype dtype, int64_t batch, int64_t m, int64_t n, int64_t k, const int layout[4], double alpha, double beta,
-                  bool with_addend) {
+static void check(wf_dtype dtype, int64_t batch, int64_t m, int64_t n, int64_t k, const int layout[4], double alpha,
+                  double beta, bool with_addend) {
   lay_out(&out, layout[0], m, n);
   lay_out(&a, layout[1], m, k);
   lay_out(&b, layout[2], k, n);
@@ -59,7 +61,8 @@ static void check(wf_dtype dtype, int64_t batch, int64_t m, int64_t n, int64_t k
   matrix *all[] = {&out, &a, &b, &c};
   for (int i = 0; i < 4; i++) fill(all[i], dtype);
   before = out;
-  wf_plan p = {.family = WF_FAMILY_MATMUL, .op = WF__MATMUL, .operands = 4, .outputs = 1, .ndim = 3, .size = {batch, m, n}};
+  wf_plan p = {
+      .family = WF_FAMILY_MATMUL, .op = WF__MATMUL, .operands = 4, .outputs = 1, .ndim = 3, .size = {batch, m, n}};
   p.param.matmul.k = k;
   p.scalar[0] = wf_float(alpha);
   p.scalar[1] = wf_float(beta);
@@ -74,13 +77,16 @@ static void check(wf_dtype dtype, int64_t batch, int64_t m, int64_t n, int64_t k
       for (int64_t j = 0; j < n; j++) {
         double sum = 0;
         for (int64_t l = 0; l < k; l++)
-          sum += get(&a, dtype, q * a.batch + i * a.row + l * a.column) * get(&b, dtype, q * b.batch + l * b.row + j * b.column);
-        sum = alpha * sum + (beta != 0 ? beta * get(addend, dtype, q * addend->batch + i * addend->row + j * addend->column) : 0);
+          sum += get(&a, dtype, q * a.batch + i * a.row + l * a.column) *
+                 get(&b, dtype, q * b.batch + l * b.row + j * b.column);
+        sum = alpha * sum +
+              (beta != 0 ? beta * get(addend, dtype, q * addend->batch + i * addend->row + j * addend->column) : 0);
         unsigned char expected[8];
         wf__scalar_store(wf_dtype_is_float(dtype) ? wf_float(sum) : wf_int((int64_t)sum), dtype, expected);
-        assert_float_equal(get(&out, dtype, q * out.batch + i * out.row + j * out.column), wf__scalar_double(wf__scalar_load(dtype, expected)),
-                           0);
-        put(&out, dtype, q * out.batch + i * out.row + j * out.column, get(&before, dtype, q * before.batch + i * before.row + j * before.column));
+        assert_float_equal(get(&out, dtype, q * out.batch + i * out.row + j * out.column),
+                           wf__scalar_double(wf__scalar_load(dtype, expected)), 0);
+        put(&out, dtype, q * out.batch + i * out.row + j * out.column,
+            get(&before, dtype, q * before.batch + i * before.row + j * before.column));
       }
   /* what lies between the elements of the result hasn't been touched */
   assert_memory_equal(out.bytes, before.bytes, sizeof out.bytes);
@@ -92,7 +98,8 @@ static void products_of_every_dtype_and_layout_equal_the_sum(void **state) {
     for (int trial = 0; trial < 60; trial++) {
       int layout[4] = {next(4), next(4), next(4), next(4)};
       int64_t most = dtypes[d] == WF_F32 || dtypes[d] == WF_F64 ? 14 : 6;
-      check(dtypes[d], 1 + next(3), 1 + next((int)most), 1 + next((int)most), 1 + next((int)most), layout, 1 + next(2), next(3), next(2));
+      check(dtypes[d], 1 + next(3), 1 + next((int)most), 1 + next((int)most), 1 + next((int)most), layout, 1 + next(2),
+            next(3), next(2));
     }
 }
 
@@ -102,10 +109,15 @@ static void large_products_with_vectors_equal_the_sum(void **state) {
   double *matrix = malloc(M * K * 8), *x = malloc(3 * K * 8), *y = malloc(2 * M * 8);
   for (int i = 0; i < M * K; i++) matrix[i] = next(17) - 8;
   for (int i = 0; i < 3 * K; i++) x[i] = next(17) - 8;
-  for (int form = 0; form < 4; form++) { /* bit 0: the matrix is stored by columns; bit 1: it stands at the right, transposed */
+  for (int form = 0; form < 4;
+       form++) { /* bit 0: the matrix is stored by columns; bit 1: it stands at the right, transposed */
     for (int i = 0; i < 2 * M; i++) y[i] = 1;
     int64_t row = form & 1 ? 8 : K * 8, column = form & 1 ? M * 8 : 8;
-    wf_plan p = {.family = WF_FAMILY_MATMUL, .operands = 3, .outputs = 1, .ndim = 2, .size = {form & 2 ? 1 : M, form & 2 ? M : 1}};
+    wf_plan p = {.family = WF_FAMILY_MATMUL,
+                 .operands = 3,
+                 .outputs = 1,
+                 .ndim = 2,
+                 .size = {form & 2 ? 1 : M, form & 2 ? M : 1}};
     p.param.matmul.k = K;
     p.scalar[0] = wf_float(2);
     p.scalar[1] = wf_float(3);

@@ -17,14 +17,16 @@ typedef struct problem {
 static problem problem_new(wf_dtype dtype, int rank, const int64_t *size, const int *order) {
   problem q = {.training = true};
   wf_dtype stats = dtype == WF_F64 ? WF_F64 : WF_F32;
-  buffer *like_input[] = {&q.x, &q.y, &q.g, &q.dx}, *vectors[] = {&q.mean, &q.var, &q.weight, &q.bias, &q.dweight, &q.dbias};
+  buffer *like_input[] = {&q.x, &q.y, &q.g, &q.dx},
+         *vectors[] = {&q.mean, &q.var, &q.weight, &q.bias, &q.dweight, &q.dbias};
   for (int i = 0; i < 4; i++) *like_input[i] = buffer_new(dtype, rank, size, order, 0);
   for (int i = 0; i < 6; i++) *vectors[i] = buffer_new(stats, 1, (int64_t[]){size[1]}, NULL, 0);
   q.stats = buffer_new(stats, 2, (int64_t[]){4, size[1]}, NULL, 0);
   return q;
 }
 static void problem_free(problem *q) {
-  buffer *all[] = {&q->x, &q->y, &q->g, &q->dx, &q->stats, &q->mean, &q->var, &q->weight, &q->bias, &q->dweight, &q->dbias};
+  buffer *all[] = {&q->x,   &q->y,      &q->g,    &q->dx,      &q->stats, &q->mean,
+                   &q->var, &q->weight, &q->bias, &q->dweight, &q->dbias};
   for (int i = 0; i < 11; i++) buffer_free(all[i]);
 }
 
@@ -55,20 +57,25 @@ static void assert_equals(const buffer *b, const double *expected, int n, double
  * y = relu(batch_norm(x, mean, var, w, b, training=True, momentum=.25, eps=.5)); y.backward(((arange(24) * 5) % 7 - 3.).reshape(...))
  * then y = batch_norm(x, mean, var, w, b, eps=.5); y.backward(...) */
 static void values_gradients_and_running_values_are_pytorchs(void **state) {
-  static const double y[] = {0, 0.3696106355, 0, 1.256676161, 0.244071054, 2.931818418, 0, 0.9160078949, 0, 0.3599942813, 0, 0,
-                             0.3696106355, 0, 1.256676161, 0.0739221271, 2.931818418, 0, 0.9160078949, 3.603755259, 0.3599942813, 0, 0,
-                             0.207495711};
-  static const double dx[] = {-0.3158858109, 0.6600478452, -0.1510758226, -0.3578962, -1.631846614, -0.1599849621, 0.2879729318, 2.431771424,
-                              -0.002216548987, 0.04743414833, 0.01906232129, -0.009309505747, 0.3643593368, -0.1510758226, -0.6535847084,
-                              0.6051111825, 0.5119518788, 0.2879729318, -1.599849621, -0.1279879697, -0.105064422, 0.01906232129,
-                              -0.009309505747, 0.04034119157};
-  static const double eval_y[] = {-2.622748744, 0.4693339858, -1.297570431, 1.794512299, 1.491492032, 5.685557368, -1.654056971, 2.540008366,
-                                  -1.788244838, 0.006374139746, -1.019122419, -2.044618978, 0.4693339858, -1.297570431, 1.794512299,
-                                  0.02760788152, 5.685557368, -1.654056971, 2.540008366, 6.734073703, 0.006374139746, -1.019122419,
-                                  -2.044618978, -0.25};
-  static const double eval_dx[] = {-1.325178313, 0.8834522086, 0, -0.8834522086, -3.145549003, -1.048516334, 1.048516334, 3.145549003,
-                                   0.5127482795, 0, -0.5127482795, 0.7691224192, 0.4417261043, -0.4417261043, -1.325178313, 0.8834522086, 0,
-                                   2.097032668, -3.145549003, -1.048516334, -0.2563741397, -0.7691224192, 0.5127482795, 0};
+  static const double y[] = {
+      0, 0.3696106355, 0, 1.256676161, 0.244071054,  2.931818418, 0, 0.9160078949, 0,           0.3599942813, 0,
+      0, 0.3696106355, 0, 1.256676161, 0.0739221271, 2.931818418, 0, 0.9160078949, 3.603755259, 0.3599942813, 0,
+      0, 0.207495711};
+  static const double dx[] = {-0.3158858109, 0.6600478452,    -0.1510758226,   -0.3578962,      -1.631846614,
+                              -0.1599849621, 0.2879729318,    2.431771424,     -0.002216548987, 0.04743414833,
+                              0.01906232129, -0.009309505747, 0.3643593368,    -0.1510758226,   -0.6535847084,
+                              0.6051111825,  0.5119518788,    0.2879729318,    -1.599849621,    -0.1279879697,
+                              -0.105064422,  0.01906232129,   -0.009309505747, 0.04034119157};
+  static const double eval_y[] = {-2.622748744,   0.4693339858, -1.297570431, 1.794512299,  1.491492032,
+                                  5.685557368,    -1.654056971, 2.540008366,  -1.788244838, 0.006374139746,
+                                  -1.019122419,   -2.044618978, 0.4693339858, -1.297570431, 1.794512299,
+                                  0.02760788152,  5.685557368,  -1.654056971, 2.540008366,  6.734073703,
+                                  0.006374139746, -1.019122419, -2.044618978, -0.25};
+  static const double eval_dx[] = {
+      -1.325178313,  0.8834522086, 0, -0.8834522086, -3.145549003, -1.048516334, 1.048516334,
+      3.145549003,   0.5127482795, 0, -0.5127482795, 0.7691224192, 0.4417261043, -0.4417261043,
+      -1.325178313,  0.8834522086, 0, 2.097032668,   -3.145549003, -1.048516334, -0.2563741397,
+      -0.7691224192, 0.5127482795, 0};
   static const wf_dtype dtypes[] = {WF_F64, WF_F32, WF_F32};
   for (int i = 0; i < 3; i++) {
     double limit = dtypes[i] == WF_F64 ? 1e-8 : 2e-5;
@@ -115,7 +122,8 @@ static void kernels_for_consecutive_channels_agree_with_the_loops(void **state) 
     problem q = problem_new(WF_F32, rank, size, order), r = problem_new(WF_F32, rank, size, order);
     q.training = r.training = next(4) > 0;
     q.relu = r.relu = next(2);
-    buffer *mine[] = {&q.x, &q.g, &q.mean, &q.var, &q.weight, &q.bias}, *theirs[] = {&r.x, &r.g, &r.mean, &r.var, &r.weight, &r.bias};
+    buffer *mine[] = {&q.x, &q.g, &q.mean, &q.var, &q.weight, &q.bias},
+           *theirs[] = {&r.x, &r.g, &r.mean, &r.var, &r.weight, &r.bias};
     for (int i = 0; i < 6; i++) {
       buffer_fill(mine[i]);
       for (int64_t k = 0; k < buffer_numel(mine[i]); k++) {
@@ -144,7 +152,8 @@ static void kernels_for_consecutive_channels_agree_with_the_loops(void **state) 
 
 static void the_result_does_not_depend_on_the_number_of_threads(void **state) {
   int before = wf_num_threads();
-  problem q = problem_new(WF_F32, 4, (int64_t[]){16, 20, 25, 25}, last), r = problem_new(WF_F32, 4, (int64_t[]){16, 20, 25, 25}, last);
+  problem q = problem_new(WF_F32, 4, (int64_t[]){16, 20, 25, 25}, last),
+          r = problem_new(WF_F32, 4, (int64_t[]){16, 20, 25, 25}, last);
   problem *both[] = {&q, &r};
   for (int i = 0; i < 2; i++) {
     assert_ok(wf_set_num_threads(i ? 3 : 1));

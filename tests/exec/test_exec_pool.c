@@ -26,12 +26,14 @@ static buffer pytorchs_input(const int *order) {
 
 /* torch.nn.functional.max_pool2d(x, (3, 2), stride=(2, 1), padding=(1, 0), return_indices=True) */
 static void maxima_and_their_places_are_pytorchs(void **state) {
-  static const double values[36] = {2, 4, 5, 3, 5, 5, 4, 5, 5, 5, 5, 2, 5, 5, 3, 5, 2, 4, 2, 3, 5, 3, 4, 5, 3, 5, 5, 4, 4, 2, 5, 5, 3, 4, 2, 3};
-  static const double places[36] = {1, 6, 3, 9, 14, 14, 17, 14, 14, 5,  5,  3, 5, 5, 11, 16, 14, 19,
-                                    5, 2, 7, 13, 10, 7, 13, 18, 18, 1, 1, 7, 9, 9, 15, 12, 18, 15};
+  static const double values[36] = {2, 4, 5, 3, 5, 5, 4, 5, 5, 5, 5, 2, 5, 5, 3, 5, 2, 4,
+                                    2, 3, 5, 3, 4, 5, 3, 5, 5, 4, 4, 2, 5, 5, 3, 4, 2, 3};
+  static const double places[36] = {1, 6, 3, 9,  14, 14, 17, 14, 14, 5, 5, 3, 5, 5, 11, 16, 14, 19,
+                                    5, 2, 7, 13, 10, 7,  13, 18, 18, 1, 1, 7, 9, 9, 15, 12, 18, 15};
   wf_conv_param conv = {.kernel = {3, 2}, .stride = {2, 1}, .padding = {1, 0}, .dilation = {1, 1}};
   for (int format = 0; format < 2; format++) {
-    buffer x = pytorchs_input(format ? last : NULL), y = buffer_new(WF_F32, 4, (int64_t[]){2, 2, 3, 3}, format ? last : NULL, 0);
+    buffer x = pytorchs_input(format ? last : NULL),
+           y = buffer_new(WF_F32, 4, (int64_t[]){2, 2, 3, 3}, format ? last : NULL, 0);
     buffer index = buffer_new(WF_I64, 4, (int64_t[]){2, 2, 3, 3}, NULL, 0);
     wf_plan p = plan_of(WF__POOL_MAX, &conv, &y, &index, &x);
     assert_ok(run_with_workspace(&p));
@@ -47,11 +49,15 @@ static void maxima_and_their_places_are_pytorchs(void **state) {
 
 /* avg_pool2d(x, (3, 2), stride=2, padding=1, ceil_mode=True, count_include_pad=False), then with ceil_mode=False, count_include_pad=True */
 static void averages_are_pytorchs(void **state) {
-  static const double without[36] = {-2, .25, 2.5, -0.333333, 1, -1.333333, -.5, 1.75, -1.5, .5, 0, -.5, 0.333333, -0.166667, -0.666667, 2, -1.25, 1,
-                                     -2.5, -.25, 2, -2.666667, .5, 0, -1, 1.25, -2, 0, -.5, -1, 1.666667, -0.666667, 0.666667, 1.5, -1.75, .5};
-  static const double with[36] = {-0.666667, 0.166667, 0.833333, -0.166667, 1, -0.666667, -0.166667, 1.166667, -.5, 0.166667, 0, -0.166667,
-                                  0.166667, -0.166667, -0.333333, 0.666667, -0.833333, 0.333333, -0.833333, -0.166667, 0.666667, -1.333333, .5, 0,
-                                  -0.333333, 0.833333, -0.666667, 0, -0.333333, -0.333333, 0.833333, -0.666667, 0.333333, .5, -1.166667, 0.166667};
+  static const double without[36] = {-2,   .25,  2.5, -0.333333, 1,         -1.333333, -.5, 1.75,  -1.5,
+                                     .5,   0,    -.5, 0.333333,  -0.166667, -0.666667, 2,   -1.25, 1,
+                                     -2.5, -.25, 2,   -2.666667, .5,        0,         -1,  1.25,  -2,
+                                     0,    -.5,  -1,  1.666667,  -0.666667, 0.666667,  1.5, -1.75, .5};
+  static const double with[36] = {-0.666667, 0.166667, 0.833333,  -0.166667, 1,         -0.666667, -0.166667, 1.166667,
+                                  -.5,       0.166667, 0,         -0.166667, 0.166667,  -0.166667, -0.333333, 0.666667,
+                                  -0.833333, 0.333333, -0.833333, -0.166667, 0.666667,  -1.333333, .5,        0,
+                                  -0.333333, 0.833333, -0.666667, 0,         -0.333333, -0.333333, 0.833333,  -0.666667,
+                                  0.333333,  .5,       -1.166667, 0.166667};
   wf_conv_param conv = {.kernel = {3, 2}, .stride = {2, 2}, .padding = {1, 1}, .dilation = {1, 1}};
   buffer x = pytorchs_input(last), y = buffer_new(WF_F32, 4, (int64_t[]){2, 2, 3, 3}, last, 0);
   for (int pad = 0; pad < 2; pad++) {
@@ -66,7 +72,8 @@ static void averages_are_pytorchs(void **state) {
 
 /* Averaging is linear: <g, avg(x)> = <x, backward(g)>. Divided by powers of two only, so that f64 is exact. */
 static void the_derivative_of_the_average_is_its_adjoint(void **state) {
-  wf_conv_param conv = {.kernel = {2, 4}, .stride = {1, 3}, .padding = {1, 1}, .dilation = {1, 1}, .count_include_pad = true};
+  wf_conv_param conv = {
+      .kernel = {2, 4}, .stride = {1, 3}, .padding = {1, 1}, .dilation = {1, 1}, .count_include_pad = true};
   buffer x = buffer_new(WF_F64, 4, (int64_t[]){2, 3, 5, 9}, last, 0), dx = buffer_new(WF_F64, 4, x.size, NULL, 0);
   buffer y = buffer_new(WF_F64, 4, (int64_t[]){2, 3, 6, 3}, NULL, 0), g = buffer_new(WF_F64, 4, y.size, last, 0);
   buffer_fill(&x);
@@ -92,9 +99,11 @@ static void kernels_for_consecutive_channels_agree_with_the_loops(void **state) 
       out[2 + d] = (in[2 + d] + 2 * conv.padding[d] - conv.kernel[d]) / conv.stride[d] + 1;
     }
     const int *order = next(2) ? last : NULL;
-    buffer x = buffer_new(WF_F32, 4, in, last, 0), y = buffer_new(WF_F32, 4, out, order, 0), index = buffer_new(WF_U8, 4, out, last, 0);
+    buffer x = buffer_new(WF_F32, 4, in, last, 0), y = buffer_new(WF_F32, 4, out, order, 0),
+           index = buffer_new(WF_U8, 4, out, last, 0);
     buffer y2 = buffer_new(WF_F32, 4, out, order, 0), index2 = buffer_new(WF_U8, 4, out, last, 0);
-    buffer g = buffer_new(WF_F32, 4, out, order, 0), dx = buffer_new(WF_F32, 4, in, last, 0), dx2 = buffer_new(WF_F32, 4, in, last, 0);
+    buffer g = buffer_new(WF_F32, 4, out, order, 0), dx = buffer_new(WF_F32, 4, in, last, 0),
+           dx2 = buffer_new(WF_F32, 4, in, last, 0);
     buffer_fill(&x);
     buffer_fill(&g);
     for (int i = 0; i < 5; i++) buffer_set(&x, next((int)buffer_numel(&x)), i % 2 ? NAN : -INFINITY);
@@ -106,7 +115,8 @@ static void kernels_for_consecutive_channels_agree_with_the_loops(void **state) 
       assert_true(a == b || (isnan(a) && isnan(b)));
       assert_float_equal(buffer_get(&index, i), buffer_get(&index2, i), 0);
     }
-    wf_plan d = plan_of(WF__POOL_MAX_BACKWARD, &conv, &dx, &g, &index), d2 = plan_of(WF__POOL_MAX_BACKWARD, &conv, &dx2, &g, &index);
+    wf_plan d = plan_of(WF__POOL_MAX_BACKWARD, &conv, &dx, &g, &index),
+            d2 = plan_of(WF__POOL_MAX_BACKWARD, &conv, &dx2, &g, &index);
     assert_ok(run_with_workspace(&d));
     wf__ref_pool_max_backward(&d2, 0, in[0] * in[1]);
     assert_close(&dx, &dx2, 0);

@@ -7,17 +7,20 @@
 
 /* x = ((arange(12) * 7) % 11 - 5.).reshape(3, 4), g = ((arange(12) * 5) % 7 - 3.).reshape(3, 4)
  * y = torch.softmax(x, 1); y.backward(g); the same with torch.log_softmax */
-static const double soft[12] = {4.32073984e-05, 0.04738266578, 0.000867843796, 0.951706283, 0.04657286146, 0.0008530117126,
-                                0.9354409286, 0.01713319825, 0.0008943851241, 0.9808123835, 0.01796420543, 0.0003290258997};
-static const double soft_grad[12] = {-5.146965294e-05, 0.1804700008, 0.001569735773, -0.1819882669, 0.1791317499, 0.00157488902,
-                                     -0.1438063375, -0.03690030145, 0.001818421407, 0.03251644426, -0.03533285142, 0.0009979857508};
-static const double logs[12] = {-10.04949882, -3.049498818, -7.049498818, -0.04949881803, -3.066737279, -7.066737279,
+static const double soft[12] = {4.32073984e-05,  0.04738266578,   0.000867843796, 0.951706283,
+                                0.04657286146,   0.0008530117126, 0.9354409286,   0.01713319825,
+                                0.0008943851241, 0.9808123835,    0.01796420543,  0.0003290258997};
+static const double soft_grad[12] = {-5.146965294e-05, 0.1804700008,  0.001569735773, -0.1819882669,
+                                     0.1791317499,     0.00157488902, -0.1438063375,  -0.03690030145,
+                                     0.001818421407,   0.03251644426, -0.03533285142, 0.0009979857508};
+static const double logs[12] = {-10.04949882,   -3.049498818, -7.049498818, -0.04949881803, -3.066737279, -7.066737279,
                                 -0.06673727949, -4.066737279, -7.019374088, -0.01937408792, -4.019374088, -8.019374088};
-static const double logs_grad[12] = {-2.999870378, 2.142147997, 0.002603531388, 0.8551188491, 3, 1,
-                                     -1, -3, 1.997316845, -2.942437151, -2.053892616, 2.999012922};
+static const double logs_grad[12] = {-2.999870378, 2.142147997, 0.002603531388, 0.8551188491, 3,          1, -1,
+                                     -3,           1.997316845, -2.942437151,   -2.053892616, 2.999012922};
 
 static wf_plan plan_of(int op, const buffer *a, const buffer *b, const buffer *c) {
-  wf_plan p = {.family = WF_FAMILY_SOFTMAX, .op = (uint16_t)op, .operands = c ? 3 : 2, .outputs = 1, .ndim = (uint8_t)a->rank};
+  wf_plan p = {
+      .family = WF_FAMILY_SOFTMAX, .op = (uint16_t)op, .operands = c ? 3 : 2, .outputs = 1, .ndim = (uint8_t)a->rank};
   for (int d = 0; d < a->rank; d++) p.size[d] = a->size[d];
   set_operand(&p, 0, a);
   set_operand(&p, 1, b);
@@ -27,7 +30,8 @@ static wf_plan plan_of(int op, const buffer *a, const buffer *b, const buffer *c
 
 static void check(wf_dtype dtype, const int *order, double limit) {
   int64_t size[2] = {3, 4};
-  buffer x = buffer_new(dtype, 2, size, order, 1), y = buffer_new(dtype, 2, size, NULL, 0), g = buffer_new(dtype, 2, size, order, 0);
+  buffer x = buffer_new(dtype, 2, size, order, 1), y = buffer_new(dtype, 2, size, NULL, 0),
+         g = buffer_new(dtype, 2, size, order, 0);
   buffer dx = buffer_new(dtype, 2, size, order, 2);
   for (int i = 0; i < 12; i++) {
     buffer_set(&x, i, i * 7 % 11 - 5);

@@ -28,8 +28,16 @@ static const char reference_header[] =
     "{\"z\":{\"dtype\":\"I64\",\"shape\":[],\"data_offsets\":[0,8]},\"b.weight\":{\"dtype\":\"F32\",\"shape\":[3,2],\"data_offsets\":[8,32]},"
     "\"leer\":{\"dtype\":\"F32\",\"shape\":[0,3],\"data_offsets\":[32,32]},\"é\":{\"dtype\":\"BF16\",\"shape\":[2],\"data_offsets\":[32,36]},"
     "\"a\":{\"dtype\":\"BOOL\",\"shape\":[2],\"data_offsets\":[36,38]}}       ";
-static const char reference_data[] = "\x07\0\0\0\0\0\0\0" "\0\0\0\0" "\0\0\x40\x40" "\0\0\x80\x3f" "\0\0\x80\x40" "\0\0\0\x40" "\0\0\xa0\x40"
-                                     "\xc0\x3f\0\xc0" "\x01";
+static const char reference_data[] =
+    "\x07\0\0\0\0\0\0\0"
+    "\0\0\0\0"
+    "\0\0\x40\x40"
+    "\0\0\x80\x3f"
+    "\0\0\x80\x40"
+    "\0\0\0\x40"
+    "\0\0\xa0\x40"
+    "\xc0\x3f\0\xc0"
+    "\x01";
 
 static size_t read_file(unsigned char *to, size_t room) {
   FILE *f = fopen(path, "rb");
@@ -141,7 +149,8 @@ static void files_that_break_a_rule_are_refused_with_the_rule(void **state) {
 
 static void an_empty_header_an_odd_one_and_metadata_are_fine(void **state) {
   (void)state;
-  static const char *const good[] = {"{}", "{\"__metadata__\":{\"format\":\"pt\"}}", "{}   ", "{\"__metadata__\":{\"x\":\"{[{[{[\"}}"};
+  static const char *const good[] = {"{}", "{\"__metadata__\":{\"format\":\"pt\"}}", "{}   ",
+                                     "{\"__metadata__\":{\"x\":\"{[{[{[\"}}"};
   for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
     write_raw(good[i], 0);
     wf_safetensors *in = wf_safetensors_open(path);
@@ -158,7 +167,8 @@ static void an_empty_header_an_odd_one_and_metadata_are_fine(void **state) {
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test_setup_teardown(saves_byte_for_byte_as_the_reference_does, make_folder, remove_folder),
-    cmocka_unit_test_setup_teardown(tensors_that_share_memory_and_names_used_twice_are_refused_and_the_old_file_stays, make_folder, remove_folder),
+    cmocka_unit_test_setup_teardown(tensors_that_share_memory_and_names_used_twice_are_refused_and_the_old_file_stays,
+                                    make_folder, remove_folder),
     cmocka_unit_test_setup_teardown(files_that_break_a_rule_are_refused_with_the_rule, make_folder, remove_folder),
     cmocka_unit_test_setup_teardown(an_empty_header_an_odd_one_and_metadata_are_fine, make_folder, remove_folder),
 };

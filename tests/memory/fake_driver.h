@@ -11,16 +11,16 @@
 enum { FAKE_STREAMS = 8, FAKE_SEGMENTS = 512 };
 
 typedef struct fake_driver {
-  size_t limit, used;              /* bytes; limit 0: none */
+  size_t limit, used; /* bytes; limit 0: none */
   uintptr_t next;
   struct {
     uintptr_t address;
     size_t bytes;
-  } out[FAKE_SEGMENTS];            /* segments that haven't come back */
+  } out[FAKE_SEGMENTS]; /* segments that haven't come back */
   struct {
     uintptr_t address;
     size_t bytes, mapped;
-  } spaces[FAKE_SEGMENTS];         /* reserved and not given up */
+  } spaces[FAKE_SEGMENTS]; /* reserved and not given up */
   int out_count, space_count, gets, gives, maps, unmaps, waits;
   uint64_t marks, retired, passed[FAKE_STREAMS];
 } fake_driver;
@@ -63,7 +63,9 @@ static bool fake_reserve(void *context, size_t bytes, uintptr_t *address) {
 
 static int fake_space(const fake_driver *d, uintptr_t address, size_t bytes) {
   int i = 0;
-  while (i < d->space_count && !(address >= d->spaces[i].address && address + bytes <= d->spaces[i].address + d->spaces[i].bytes)) i++;
+  while (i < d->space_count &&
+         !(address >= d->spaces[i].address && address + bytes <= d->spaces[i].address + d->spaces[i].bytes))
+    i++;
   assert_true(i < d->space_count);
   assert_int_equal((address - d->spaces[i].address) % (2 << 20), 0);
   assert_int_equal(bytes % (2 << 20), 0);
@@ -173,7 +175,8 @@ static void fake_visit(const wf_block_view *v, void *context) {
 static void fake_check(wf_allocator *allocator, const fake_driver *d) {
   fake_census c = {0};
   wf_allocator_walk(allocator, fake_visit, &c);
-  if (c.any) assert_int_equal(c.previous.address + c.previous.size, c.previous.segment_address + c.previous.segment_size);
+  if (c.any)
+    assert_int_equal(c.previous.address + c.previous.size, c.previous.segment_address + c.previous.segment_size);
   wf_allocator_stats s;
   wf_allocator_get_stats(allocator, &s);
   assert_int_equal(s.reserved_bytes[0].current, d->used);

@@ -19,7 +19,8 @@ static void the_gaps_between_used_blocks_are_free_blocks(void **state) {
   wf_allocator *a = fake_allocator(&d, NULL);
   uintptr_t at = given_before(&d, 20 * MIB);
   wf_adopted_block blocks[] = {{2 * MIB, 3 * MIB, 3 * MIB - 7}, {5 * MIB, MIB, MIB}};
-  wf_adopted_segment segment = {.address = at, .size = 20 * MIB, .stream = 4, .large = true, .blocks = blocks, .block_count = 2};
+  wf_adopted_segment segment = {
+      .address = at, .size = 20 * MIB, .stream = 4, .large = true, .blocks = blocks, .block_count = 2};
   wf_block *out[2];
   assert_ok(wf_allocator_adopt(a, &segment, out));
   fake_check(a, &d);
@@ -56,7 +57,7 @@ static void an_expandable_segment_can_grow_behind_its_mapped_part(void **state) 
 
 static void blocks_that_do_not_fit_are_refused_and_nothing_changes(void **state) {
   static const wf_adopted_block misfits[][2] = {
-      {{0, 1024, 1}, {512, 512, 1}},          /* overlap */
+      {{0, 1024, 1}, {512, 512, 1}},           /* overlap */
       {{0, 512, 1}, {2 * MIB - 512, 1024, 1}}, /* beyond the end */
       {{0, 512, 1}, {SIZE_MAX - 511, 1024, 1}},
       {{0, 512, 1}, {1024, 0, 0}},
@@ -70,7 +71,8 @@ static void blocks_that_do_not_fit_are_refused_and_nothing_changes(void **state)
     assert_error(WF_VALUE, "the blocks don't fit into the segment of 2097152 bytes");
   }
   fake_check(a, &d);
-  wf_adopted_segment good = {.address = 1 << 20, .size = 2 * MIB, .blocks = (wf_adopted_block[]){{0, 512, 1}}, .block_count = 1};
+  wf_adopted_segment good = {
+      .address = 1 << 20, .size = 2 * MIB, .blocks = (wf_adopted_block[]){{0, 512, 1}}, .block_count = 1};
   wf__fault_at(1);
   assert_int_equal(wf_allocator_adopt(a, &good, out), WF_NO_MEMORY);
   wf__fault_at(0);

@@ -12,10 +12,14 @@ static void a_bad_setting_is_refused_in_the_words_of_pytorch(void **state) {
     const char *text;
   } rows[] = {
       {"max_split_size_mb:19", WF_VALUE, "CachingAllocator option max_split_size_mb too small, must be >= 20"},
-      {"large_segment_size_mb:64,max_split_size_mb:32", WF_VALUE, "CachingAllocator option max_split_size_mb too small, must be >= 64"},
-      {"max_split_size_mb:32,large_segment_size_mb:64", WF_VALUE, "CachingAllocator option max_split_size_mb too small, must be >= 64"},
-      {"large_segment_size_mb:12,max_split_size_mb:11", WF_VALUE, "CachingAllocator option max_split_size_mb too small, must be >= 12"},
-      {"max_non_split_rounding_mb:19", WF_VALUE, "CachingAllocator option max_non_split_rounding_mb too small, must be >= 20"},
+      {"large_segment_size_mb:64,max_split_size_mb:32", WF_VALUE,
+       "CachingAllocator option max_split_size_mb too small, must be >= 64"},
+      {"max_split_size_mb:32,large_segment_size_mb:64", WF_VALUE,
+       "CachingAllocator option max_split_size_mb too small, must be >= 64"},
+      {"large_segment_size_mb:12,max_split_size_mb:11", WF_VALUE,
+       "CachingAllocator option max_split_size_mb too small, must be >= 12"},
+      {"max_non_split_rounding_mb:19", WF_VALUE,
+       "CachingAllocator option max_non_split_rounding_mb too small, must be >= 20"},
       {"large_segment_size_mb:10", WF_VALUE, "CachingAllocator option large_segment_size_mb must be > 10 MB"},
       {"garbage_collection_threshold:1.0", WF_VALUE, "garbage_collect_threshold is invalid, set it in (0.0, 1.0)"},
       {"garbage_collection_threshold:0", WF_VALUE, "garbage_collect_threshold is invalid, set it in (0.0, 1.0)"},
@@ -23,19 +27,23 @@ static void a_bad_setting_is_refused_in_the_words_of_pytorch(void **state) {
       {"per_process_memory_fraction:1.5", WF_VALUE, "per_process_memory_fraction is invalid, set it in [0.0, 1.0]"},
       {"roundup_power2_divisions:3", WF_VALUE, "For roundups, the divisions has to be power of 2 "},
       {"roundup_power2_divisions:0", WF_VALUE, "For roundups, the divisions has to be power of 2 "},
-      {"roundup_power2_divisions:[256:1,512:3]", WF_VALUE, "For roundups, the divisions has to be power of 2 or 0 to disable roundup "},
+      {"roundup_power2_divisions:[256:1,512:3]", WF_VALUE,
+       "For roundups, the divisions has to be power of 2 or 0 to disable roundup "},
       {"roundup_power2_divisions:[3:1]", WF_VALUE, "For roundups, the intervals have to be power of 2 "},
       {"roundup_power2_divisions:[0:4]", WF_VALUE, "For roundups, the intervals have to be power of 2 "},
-      {"roundup_power2_divisions:[64:8,", WF_RUNTIME, "Expected closing bracket ']' in ConfigTokenizer but reached end of config"},
+      {"roundup_power2_divisions:[64:8,", WF_RUNTIME,
+       "Expected closing bracket ']' in ConfigTokenizer but reached end of config"},
       {"roundup_power2_divisions:[64:8", WF_RUNTIME, "Index out of bounds in ConfigTokenizer"},
       {"roundup_power2_divisions:[64", WF_RUNTIME, "Index out of bounds in ConfigTokenizer"},
       {"expandable_segments:true", WF_VALUE, "Expected 'True' or 'False' at index 2 in ConfigTokenizer but got 'true'"},
-      {"backend:native,release_lock_on_cudamalloc:1", WF_VALUE, "Expected 'True' or 'False' at index 6 in ConfigTokenizer but got '1'"},
+      {"backend:native,release_lock_on_cudamalloc:1", WF_VALUE,
+       "Expected 'True' or 'False' at index 6 in ConfigTokenizer but got '1'"},
       {"backend:foo", WF_VALUE, "Unknown allocator backend, options are native and cudaMallocAsync"},
       {"backend:cudaMallocAsync", WF_RUNTIME,
        "Allocator backend parsed at runtime != allocator backend parsed at load time, cudaMallocAsync != native"},
       {"pinned_num_register_threads:3", WF_VALUE, "Number of register threads has to be power of 2, got 3"},
-      {"pinned_num_register_threads:256", WF_VALUE, "Number of register threads should be less than or equal to 128, got 256"},
+      {"pinned_num_register_threads:256", WF_VALUE,
+       "Number of register threads should be less than or equal to 128, got 256"},
       {"pinned_reserve_segment_size_mb:0", WF_VALUE, "Pinned reserve segment size has to be greater than 0"},
       {"max_split_size_mb", WF_RUNTIME, "Index out of bounds in ConfigTokenizer"},
       {"max_split_size_mb:", WF_RUNTIME, "Index out of bounds in ConfigTokenizer"},
@@ -69,8 +77,10 @@ static void good_settings_are_read(void **state) {
   assert_true(c.large_segment == 12 << 20 && c.max_non_split_rounding == 15 << 20 && c.max_split == 15 << 20);
   assert_ok(wf__conf_parse(&c, "max_split_size_mb:64,max_split_size_mb:32,per_process_memory_fraction:0.25"));
   assert_true(c.max_split == 32 << 20 && c.fraction == 0.25);
-  assert_ok(wf__conf_parse(&c, "backend:native,expandable_segments:False,pinned_use_background_threads:True,pinned_num_register_threads:8,"
-                               "graph_capture_record_stream_reuse:False,pinned_max_cached_size_mb:16,pinned_max_round_threshold_mb:3"));
+  assert_ok(wf__conf_parse(
+      &c,
+      "backend:native,expandable_segments:False,pinned_use_background_threads:True,pinned_num_register_threads:8,"
+      "graph_capture_record_stream_reuse:False,pinned_max_cached_size_mb:16,pinned_max_round_threshold_mb:3"));
 }
 
 static void divisions_fill_the_buckets_as_in_pytorch(void **state) {

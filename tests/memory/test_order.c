@@ -33,7 +33,8 @@ static void searches_agree_with_a_sorted_array(void **state) {
   int n = 0;
   unsigned seed = 5;
   for (int i = 0; i < NODES; i++) /* few different values, so that later members decide */
-    nodes[i].key = (wf__order_key){(unsigned)i % 3, (unsigned)i / 3 % 4, (unsigned)i / 12 % 3, (unsigned)(i * 7919 % NODES)};
+    nodes[i].key =
+        (wf__order_key){(unsigned)i % 3, (unsigned)i / 3 % 4, (unsigned)i / 12 % 3, (unsigned)(i * 7919 % NODES)};
   for (int step = 0; step < 5000; step++) {
     seed = seed * 1664525u + 1013904223u;
     int i = (int)(seed >> 8) % NODES;

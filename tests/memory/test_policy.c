@@ -155,10 +155,11 @@ static void another_device_is_named_in_the_error(void **state) {
   wf_allocator *a = wf_allocator_new(&driver, &options);
   wf_block *x = wf_block_new(a, 30 * MIB, 0);
   assert_null(wf_block_new(a, 35 * MIB, 0));
-  assert_error(WF_NO_MEMORY,
-               "sim out of memory. Tried to allocate 36.00 MiB. sim 1 has a total capacity of 64.00 MiB of which 34.00 MiB is free. "
-               "Of the allocated memory 30.00 MiB is allocated by Weft, and 0 bytes is reserved by Weft but unallocated. "
-               "If reserved but unallocated memory is large try setting WEFT_ALLOC_CONF=max_split_size_mb:128 to avoid fragmentation.");
+  assert_error(
+      WF_NO_MEMORY,
+      "sim out of memory. Tried to allocate 36.00 MiB. sim 1 has a total capacity of 64.00 MiB of which 34.00 MiB is free. "
+      "Of the allocated memory 30.00 MiB is allocated by Weft, and 0 bytes is reserved by Weft but unallocated. "
+      "If reserved but unallocated memory is large try setting WEFT_ALLOC_CONF=max_split_size_mb:128 to avoid fragmentation.");
   wf_block_free(a, x);
   wf_allocator_free(a);
 }
@@ -171,7 +172,7 @@ typedef struct observed {
 
 static void observe(void *context, const wf_allocator_event *e) {
   char *log = ((observed *)context)->log;
-  snprintf(log + strlen(log), 400 - strlen(log), "%c%zu@%d ", "AFCSGMUO"[e->action], e->size, (int)e->stream);
+  snprintf(log + strlen(log), 400 - strlen(log), "%c%zu@%d ", "AFCSGMUO"[e->action], e -> size, (int)e -> stream);
 }
 
 static void everything_that_happens_is_observed_in_order(void **state) {
@@ -260,7 +261,9 @@ typedef struct fit {
 /* The smallest free block of the stream and pool that is large enough, by looking at all. */
 static void look_for_fit(const wf_block_view *v, void *context) {
   fit *f = context;
-  if (v->state != WF_BLOCK_FREE || v->stream != f->stream || v->large != f->large || v->size < f->want || v->size > f->best) return;
+  if (v->state != WF_BLOCK_FREE || v->stream != f->stream || v->large != f->large || v->size < f->want ||
+      v->size > f->best)
+    return;
   if (v->size < f->best) f->count = 0;
   f->best = v->size;
   if (f->count < 64) f->at_best[f->count++] = v->address;
@@ -309,7 +312,8 @@ static void random_call(wf_allocator *a, fake_driver *d, live *slot, uint32_t *s
     slot->block = wf_block_new(a, draw_size(seed), draw(seed) % 3);
     wf_error_take();
   } else {
-    for (uint32_t n = streams ? draw(seed) % 3 : 0; n; n--) assert_ok(wf_block_record_stream(a, slot->block, draw(seed) % 5));
+    for (uint32_t n = streams ? draw(seed) % 3 : 0; n; n--)
+      assert_ok(wf_block_record_stream(a, slot->block, draw(seed) % 5));
     wf_block_free(a, slot->block);
     slot->block = NULL;
   }
@@ -354,10 +358,12 @@ static void play_at_random(uint32_t seed, size_t limit, const char *conf, bool s
 }
 
 static void random_calls_keep_every_promise(void **state) {
-  static const char *const confs[] = {NULL, "expandable_segments:True", "max_split_size_mb:20,garbage_collection_threshold:0.4",
+  static const char *const confs[] = {NULL, "expandable_segments:True",
+                                      "max_split_size_mb:20,garbage_collection_threshold:0.4",
                                       "roundup_power2_divisions:4,expandable_segments:True,max_split_size_mb:24"};
   for (uint32_t round = 0; round < 3; round++) play_at_random(77 + round, (200 + 200 * round) * MIB, NULL, false);
-  for (uint32_t round = 0; round < 8; round++) play_at_random(99 + round, (200 + 50 * round) * MIB, confs[round % 4], true);
+  for (uint32_t round = 0; round < 8; round++)
+    play_at_random(99 + round, (200 + 50 * round) * MIB, confs[round % 4], true);
 }
 
 static const struct CMUnitTest tests[] = {

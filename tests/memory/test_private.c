@@ -49,12 +49,13 @@ static void a_free_private_segment_goes_back_once_the_pool_has_no_user(void **st
   wf_block_free(a, wf_block_new(a, 20 * MIB, 0));
   assert_ok(wf_allocator_pool_end(a, 1));
   assert_null(wf_block_new(a, 30 * MIB, 0));
-  assert_error(WF_NO_MEMORY,
-               "CUDA out of memory. Tried to allocate 30.00 MiB. GPU 0 has a total capacity of 40.00 MiB of which 20.00 MiB is free. "
-               "Of the allocated memory 20.00 MiB is allocated by PyTorch, with 20.00 MiB allocated in private pools (e.g., CUDA Graphs), "
-               "and 0 bytes is reserved by PyTorch but unallocated. If reserved but unallocated memory is large try setting "
-               "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True to avoid fragmentation.  See documentation for Memory Management  "
-               "(https://docs.pytorch.org/docs/stable/notes/cuda.html#optimizing-memory-usage-with-pytorch-cuda-alloc-conf)");
+  assert_error(
+      WF_NO_MEMORY,
+      "CUDA out of memory. Tried to allocate 30.00 MiB. GPU 0 has a total capacity of 40.00 MiB of which 20.00 MiB is free. "
+      "Of the allocated memory 20.00 MiB is allocated by PyTorch, with 20.00 MiB allocated in private pools (e.g., CUDA Graphs), "
+      "and 0 bytes is reserved by PyTorch but unallocated. If reserved but unallocated memory is large try setting "
+      "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True to avoid fragmentation.  See documentation for Memory Management  "
+      "(https://docs.pytorch.org/docs/stable/notes/cuda.html#optimizing-memory-usage-with-pytorch-cuda-alloc-conf)");
   wf_allocator_empty_pool(a, 1); /* in use: nothing happens */
   assert_int_equal(d.gives, 0);
   assert_ok(wf_allocator_pool_release(a, 1));

@@ -42,10 +42,18 @@ static wf_module *network(wf_memory_format format) {
   norm.relu = format == WF_FORMAT_CHANNELS_LAST; /* the other way through as well */
   wf_module *relu[2];
   for (int i = 0; i < 2; i++) relu[i] = norm.relu ? wf_nn_identity() : wf_nn_relu();
-  wf_module *layers[] = {
-      wf_nn_conv2d(1, 32, 3, &conv),  wf_nn_batch_norm2d(32, &norm), relu[0],      wf_nn_max_pool2d(2, WF_FORMAT_PRESERVE),
-      wf_nn_conv2d(32, 64, 3, &conv), wf_nn_batch_norm2d(64, &norm), relu[1],      wf_nn_max_pool2d(2, WF_FORMAT_CONTIGUOUS),
-      wf_nn_flatten(),                wf_nn_linear(3136, 128, true), wf_nn_relu(), wf_nn_linear(128, 10, true)};
+  wf_module *layers[] = {wf_nn_conv2d(1, 32, 3, &conv),
+                         wf_nn_batch_norm2d(32, &norm),
+                         relu[0],
+                         wf_nn_max_pool2d(2, WF_FORMAT_PRESERVE),
+                         wf_nn_conv2d(32, 64, 3, &conv),
+                         wf_nn_batch_norm2d(64, &norm),
+                         relu[1],
+                         wf_nn_max_pool2d(2, WF_FORMAT_CONTIGUOUS),
+                         wf_nn_flatten(),
+                         wf_nn_linear(3136, 128, true),
+                         wf_nn_relu(),
+                         wf_nn_linear(128, 10, true)};
   wf_module *m = wf_nn_sequential(layers, 12);
   assert_non_null(m);
   set_parameters(m);
@@ -72,10 +80,11 @@ static void assert_near(double came, double expected, double tolerance) {
 static const struct {
   const char *name;
   double sum, magnitude;
-} gradients[] = {{"0.weight", 0.04810408, 1.219925},    {"1.weight", 0.001001909, 0.2373537}, {"1.bias", 0.01426291, 0.1674007},
-                 {"4.weight", -1.933065, 29.40319},     {"5.weight", -0.005931751, 0.06952822}, {"5.bias", 0.01439495, 0.09273916},
-                 {"9.weight", 23.79897, 4336.785},      {"9.bias", 0.01362486, 1.003475},     {"11.weight", 0, 8.68517},
-                 {"11.bias", 0, 0.5625824}};
+} gradients[] = {
+    {"0.weight", 0.04810408, 1.219925}, {"1.weight", 0.001001909, 0.2373537},   {"1.bias", 0.01426291, 0.1674007},
+    {"4.weight", -1.933065, 29.40319},  {"5.weight", -0.005931751, 0.06952822}, {"5.bias", 0.01439495, 0.09273916},
+    {"9.weight", 23.79897, 4336.785},   {"9.bias", 0.01362486, 1.003475},       {"11.weight", 0, 8.68517},
+    {"11.bias", 0, 0.5625824}};
 
 static void check_gradients(wf_module *m) {
   int n;
@@ -168,7 +177,8 @@ static int remove_folder(void **state) {
 
 static void state_goes_to_a_file_and_back_in_pytorchs_names(void **state) {
   (void)state;
-  static const char *const names[] = {"0.weight", "1.weight", "1.bias", "1.running_mean", "1.running_var", "1.num_batches_tracked"};
+  static const char *const names[] = {"0.weight",       "1.weight",      "1.bias",
+                                      "1.running_mean", "1.running_var", "1.num_batches_tracked"};
   wf_module *a = network(WF_FORMAT_CHANNELS_LAST), *b = network(WF_FORMAT_CONTIGUOUS);
   int n;
   wf_named_tensor *list = wf_module_state(a, &n);
@@ -197,10 +207,11 @@ static void a_state_that_does_not_fit_changes_nothing_and_names_everything(void 
   wf_tensor *kept = wf_module_tensor(wf_module_child(other, "1"), "weight");
   uint32_t version = wf_version_of(kept);
   assert_int_equal(wf_module_load(other, path), WF_RUNTIME);
-  assert_error(WF_RUNTIME,
-               "Error(s) in loading state_dict for Sequential:\n\tMissing key(s) in state_dict: \"1.bias\". \n\tUnexpected key(s) in "
-               "state_dict: \"0.bias\". \n\tsize mismatch for 0.weight: copying a param with shape torch.Size([2, 3]) from checkpoint, the "
-               "shape in current model is torch.Size([2, 4]).");
+  assert_error(
+      WF_RUNTIME,
+      "Error(s) in loading state_dict for Sequential:\n\tMissing key(s) in state_dict: \"1.bias\". \n\tUnexpected key(s) in "
+      "state_dict: \"0.bias\". \n\tsize mismatch for 0.weight: copying a param with shape torch.Size([2, 3]) from checkpoint, the "
+      "shape in current model is torch.Size([2, 4]).");
   assert_int_equal(wf_version_of(kept), version);
   wf_module_free(small);
   wf_module_free(other);
@@ -221,7 +232,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(three_steps_equal_pytorch_channels_last_with_fused_relu),
     cmocka_unit_test(three_steps_equal_pytorch_on_the_emulated_accelerator),
     cmocka_unit_test_setup_teardown(state_goes_to_a_file_and_back_in_pytorchs_names, make_folder, remove_folder),
-    cmocka_unit_test_setup_teardown(a_state_that_does_not_fit_changes_nothing_and_names_everything, make_folder, remove_folder),
+    cmocka_unit_test_setup_teardown(a_state_that_does_not_fit_changes_nothing_and_names_everything, make_folder,
+                                    remove_folder),
     cmocka_unit_test(wrong_sizes_are_refused_and_what_was_handed_over_is_freed),
 };
 WF_TEST_MAIN("nn/layers", tests)

@@ -96,7 +96,8 @@ static void extremes_keep_nan(void **state) {
   (void)state;
   const float a[3] = {1, NAN, 2}, b[3] = {NAN, 1, 5};
   float got[3];
-  assert_ok(wf_to_host(wf_maximum(wf_from_data(a, WF_SHAPE(3), WF_F32), wf_from_data(b, WF_SHAPE(3), WF_F32)), got, sizeof got));
+  assert_ok(wf_to_host(wf_maximum(wf_from_data(a, WF_SHAPE(3), WF_F32), wf_from_data(b, WF_SHAPE(3), WF_F32)), got,
+                       sizeof got));
   assert_true(isnan(got[0]) && isnan(got[1]) && got[2] == 5);
 }
 
@@ -155,8 +156,9 @@ static void bools_are_not_subtracted(void **state) {
   (void)state;
   wf_tensor *b = wf_gt_scalar(floats(), wf_int(0));
   assert_null(wf_sub(b, b));
-  assert_error(WF_NOT_IMPLEMENTED,
-               "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator instead.");
+  assert_error(
+      WF_NOT_IMPLEMENTED,
+      "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator instead.");
 }
 
 static void a_shifted_view_of_self_is_refused(void **state) { /* R023 */
@@ -165,9 +167,10 @@ static void a_shifted_view_of_self_is_refused(void **state) { /* R023 */
   float got[8];
   wf_tensor *x = wf_from_data(data, WF_SHAPE(8), WF_F32);
   assert_int_equal(wf_div_(wf_narrow(x, 0, 1, 7), wf_narrow(x, 0, 0, 7)), WF_RUNTIME);
-  assert_error(WF_RUNTIME,
-               "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory location. "
-               "Please clone() the tensor before performing the operation.");
+  assert_error(
+      WF_RUNTIME,
+      "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory location. "
+      "Please clone() the tensor before performing the operation.");
   assert_ok(wf_to_host(x, got, sizeof got));
   assert_memory_equal(got, data, sizeof got);
 }
@@ -176,9 +179,10 @@ static void an_expanded_tensor_is_not_written(void **state) { /* R024, R032 */
   (void)state;
   wf_tensor *one = wf_ones(WF_SHAPE(1), NULL);
   assert_int_equal(wf_add_scalar_(wf_expand(one, WF_SHAPE(3)), wf_int(1)), WF_RUNTIME);
-  assert_error(WF_RUNTIME,
-               "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please clone() "
-               "the tensor before performing the operation.");
+  assert_error(
+      WF_RUNTIME,
+      "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please clone() "
+      "the tensor before performing the operation.");
   assert_float_equal(wf_item_double(one), 1, 0);
 }
 
@@ -210,8 +214,9 @@ static void a_given_result_takes_no_gradients(void **state) {
   wf_tensor *x = floats(), *dst = wf_empty(WF_SHAPE(2, 3), NULL);
   assert_ok(wf_requires_grad_(x, true));
   assert_int_equal(wf_add_into(dst, x, x), WF_RUNTIME);
-  assert_error(WF_RUNTIME,
-               "add(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad.");
+  assert_error(
+      WF_RUNTIME,
+      "add(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad.");
   bool was = wf_grad_set_enabled(false);
   assert_ok(wf_add_into(dst, x, x));
   wf_grad_set_enabled(was);
@@ -233,7 +238,8 @@ static wf_tensor *f_pow(wf_tensor *const *in, void *c) { return wf_pow(in[0], in
 static wf_tensor *f_pow_number(wf_tensor *const *in, void *c) { return wf_pow_scalar(in[0], wf_float(2.5)); }
 static wf_tensor *f_number_pow(wf_tensor *const *in, void *c) { return wf_scalar_pow(wf_float(1.7), in[0]); }
 static wf_tensor *f_numbers(wf_tensor *const *in, void *c) {
-  return wf_rsub_scalar(wf_div_scalar(wf_mul_scalar(wf_add_scalar(in[0], wf_int(2)), wf_float(0.7)), wf_int(3)), wf_float(1.25));
+  return wf_rsub_scalar(wf_div_scalar(wf_mul_scalar(wf_add_scalar(in[0], wf_int(2)), wf_float(0.7)), wf_int(3)),
+                        wf_float(1.25));
 }
 static wf_tensor *f_mul_in_place(wf_tensor *const *in, void *c) {
   wf_tensor *x = wf_mul_scalar(in[0], wf_int(1));
@@ -252,11 +258,23 @@ static void derivatives_match_finite_differences(void **state) {
     gradcheck_fn fn;
     int n;
   } checks[] = {
-      {"add", f_add, 2},         {"sub", f_sub, 2},         {"rsub", f_rsub, 2},     {"mul", f_mul, 2},
-      {"div", f_div, 2},         {"fmod", f_fmod, 2},       {"remainder", f_remainder, 2}, {"atan2", f_atan2, 2},
-      {"maximum", f_maximum, 2}, {"minimum", f_minimum, 2}, {"pow", f_pow, 2},       {"pow number", f_pow_number, 1},
-      {"number pow", f_number_pow, 1}, {"numbers", f_numbers, 1}, {"mul_", f_mul_in_place, 2},
-      {"div_ of a view", f_div_view_in_place, 2}, {"the same tensor twice", f_same_twice, 1},
+      {"add", f_add, 2},
+      {"sub", f_sub, 2},
+      {"rsub", f_rsub, 2},
+      {"mul", f_mul, 2},
+      {"div", f_div, 2},
+      {"fmod", f_fmod, 2},
+      {"remainder", f_remainder, 2},
+      {"atan2", f_atan2, 2},
+      {"maximum", f_maximum, 2},
+      {"minimum", f_minimum, 2},
+      {"pow", f_pow, 2},
+      {"pow number", f_pow_number, 1},
+      {"number pow", f_number_pow, 1},
+      {"numbers", f_numbers, 1},
+      {"mul_", f_mul_in_place, 2},
+      {"div_ of a view", f_div_view_in_place, 2},
+      {"the same tensor twice", f_same_twice, 1},
   };
   const gradcheck_input in[2] = {{WF_SHAPE(2, 3), NULL}, {WF_SHAPE(3), NULL}};
   for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {

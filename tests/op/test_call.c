@@ -4,8 +4,12 @@
 #include <weft/weft.h>
 
 static wf_arg tensor(wf_tensor *t) { return (wf_arg){.kind = WF_VALUE_TENSOR, .as.tensor = t}; }
-static wf_arg number(const char *name, wf_scalar s) { return (wf_arg){.name = name, .kind = WF_VALUE_SCALAR, .as.scalar = s}; }
-static wf_arg word(const char *name, const char *s) { return (wf_arg){.name = name, .kind = WF_VALUE_STRING, .as.string = s}; }
+static wf_arg number(const char *name, wf_scalar s) {
+  return (wf_arg){.name = name, .kind = WF_VALUE_SCALAR, .as.scalar = s};
+}
+static wf_arg word(const char *name, const char *s) {
+  return (wf_arg){.name = name, .kind = WF_VALUE_STRING, .as.string = s};
+}
 static wf_arg list(const char *name, wf_dims d) { return (wf_arg){.name = name, .kind = WF_VALUE_DIMS, .as.dims = d}; }
 
 static void arguments_bind_by_name_in_any_order_and_defaults_fill_the_rest(void **state) {
@@ -21,11 +25,14 @@ static void arguments_bind_by_name_in_any_order_and_defaults_fill_the_rest(void 
   assert_int_equal(wf_storage_offset(r.tensor[0]), 0);
   assert_ok(wf_call("zeros", (wf_arg[]){list("size", WF_SHAPE(3)), word("dtype", "int16")}, 2, &r));
   assert_int_equal(wf_dtype_of(r.tensor[0]), WF_I16);
-  assert_ok(wf_call("split", (wf_arg[]){tensor(x), list("split_size_or_sections", WF_SHAPE(1, 2)), number("dim", wf_int(1))}, 3, &r));
+  assert_ok(wf_call(
+      "split", (wf_arg[]){tensor(x), list("split_size_or_sections", WF_SHAPE(1, 2)), number("dim", wf_int(1))}, 3, &r));
   assert_int_equal(r.kind, WF_VALUE_TENSORS);
   assert_int_equal(r.tensors.n, 2);
   assert_int_equal(wf_size(r.tensors.at[1], 1), 2);
-  assert_ok(wf_call("item", (wf_arg[]){{.name = "self", .kind = WF_VALUE_TENSOR, .as.tensor = wf_select(wf_select(x, 0, 1), 0, 2)}}, 1, &r));
+  assert_ok(wf_call(
+      "item", (wf_arg[]){{.name = "self", .kind = WF_VALUE_TENSOR, .as.tensor = wf_select(wf_select(x, 0, 1), 0, 2)}},
+      1, &r));
   assert_int_equal(r.kind, WF_VALUE_SCALAR);
   assert_true(r.scalar.as.f == 5);
   wf_scope_end(scope, NULL);

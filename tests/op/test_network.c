@@ -73,7 +73,8 @@ static wf_tensor *run(const network *n, bool fused) {
   wf_pool_options pool = wf_pool_defaults();
   pool.format = WF_FORMAT_CONTIGUOUS;
   wf_tensor *h = wf_conv2d(n->x, n->w, NULL, &conv);
-  h = fused ? wf_batch_norm_relu(h, n->mean, n->var, n->g, n->b, &norm) : wf_relu(wf_batch_norm(h, n->mean, n->var, n->g, n->b, &norm));
+  h = fused ? wf_batch_norm_relu(h, n->mean, n->var, n->g, n->b, &norm)
+            : wf_relu(wf_batch_norm(h, n->mean, n->var, n->g, n->b, &norm));
   h = wf_max_pool2d(h, WF_SHAPE(2), &pool);
   return wf_linear(wf_flatten(h, 1, -1), n->l, n->lb);
 }
@@ -84,12 +85,14 @@ static wf_tensor *run(const network *n, bool fused) {
  * y = linear(h.flatten(1), l, lb); cross_entropy(y, [2, 0]).backward() */
 static void values_and_gradients_are_pytorchs(void **state) {
   static const double y[] = {1.03223515, -1.84067464, -1.46043015, 1.01019311, -1.18341827, -0.529369593};
-  static const double w[] = {-0.00575375371, 0.348308057, 0.557405949, -0.567519784, 0.325772852, -0.164912105, 0.144522965, 0.478273541,
-                             -0.54098773, -0.0694546923, 0.0788843632, -0.0430382788, 0.163938537, 0.118670054, 0.0267341286, 0.120048478,
-                             -0.0993542671, -0.0408623032, 0.339550674, 0.0681209564, -0.316248208, 0.167171806, -0.132366046, 0.18723318,
-                             0.103487477, -0.257520169, 0.34277913, 0.0641923398, 0.357222736, -0.458522499, 0.241197824, -0.554269612,
-                             -0.0234973133, 0.6358549, -0.624788344, 0.0819321424};
-  static const double first_of_l[] = {0.4539390504, 0.3103584051, 0.07870145142, 0.3163133561, 0.2964935898, 0.5410379171};
+  static const double w[] = {-0.00575375371, 0.348308057,  0.557405949,   -0.567519784,  0.325772852,   -0.164912105,
+                             0.144522965,    0.478273541,  -0.54098773,   -0.0694546923, 0.0788843632,  -0.0430382788,
+                             0.163938537,    0.118670054,  0.0267341286,  0.120048478,   -0.0993542671, -0.0408623032,
+                             0.339550674,    0.0681209564, -0.316248208,  0.167171806,   -0.132366046,  0.18723318,
+                             0.103487477,    -0.257520169, 0.34277913,    0.0641923398,  0.357222736,   -0.458522499,
+                             0.241197824,    -0.554269612, -0.0234973133, 0.6358549,     -0.624788344,  0.0819321424};
+  static const double first_of_l[] = {0.4539390504, 0.3103584051, 0.07870145142,
+                                      0.3163133561, 0.2964935898, 0.5410379171};
   for (int last = 0; last < 2; last++)
     for (int fused = 0; fused < 2; fused++) {
       wf_scope scope = wf_scope_begin();
@@ -128,7 +131,8 @@ static void the_result_of_a_convolution_follows_input_or_weight(void **state) {
 static void packing_of_weights_is_in_the_ledger_under_its_own_name(void **state) {
 #ifdef WF_HAVE_DNNL
   wf_scope scope = wf_scope_begin();
-  wf_tensor *x = channels_last(counted(WF_SHAPE(1, 16, 5, 5), 7, 4, 11, 5)), *w = channels_last(counted(WF_SHAPE(3, 16, 3, 3), 5, 4, 7, 3));
+  wf_tensor *x = channels_last(counted(WF_SHAPE(1, 16, 5, 5), 7, 4, 11, 5)),
+            *w = channels_last(counted(WF_SHAPE(3, 16, 3, 3), 5, 4, 7, 3));
   assert_ok(wf_trace_start(WF_TRACE_LEDGER));
   assert_non_null(wf_conv2d(x, w, NULL, NULL));
   wf_trace_stop();

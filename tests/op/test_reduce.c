@@ -15,8 +15,8 @@ static int scope_end(void **state) {
 }
 
 static const wf_scalar none = {WF_SCALAR_NONE, {0}};
-static const double data[24] = {0.3, 1.2, -0.7, 2.1, -1.4, 0.9, 1.7, -0.2, 0.6, -2.3, 1.1, 0.4,
-                                1.9, -0.8, 0.1, 1.3, -1.6, 2.2, -0.5, 0.8, 1.5, -1.1, 0.7, -0.9};
+static const double data[24] = {0.3, 1.2,  -0.7, 2.1, -1.4, 0.9, 1.7,  -0.2, 0.6, -2.3, 1.1, 0.4,
+                                1.9, -0.8, 0.1,  1.3, -1.6, 2.2, -0.5, 0.8,  1.5, -1.1, 0.7, -0.9};
 static wf_tensor *cube(void) { return wf_from_data(data, WF_SHAPE(2, 3, 4), WF_F64); }
 
 static void check(wf_tensor *t, wf_dims size, const double *want) {
@@ -100,9 +100,12 @@ static void integers_are_added_up_in_int64(void **state) {
   assert_int_equal(wf_dtype_of(s), WF_I64);
   assert_int_equal(wf_item(s).as.i, 300);
   assert_null(wf_mean(wf_from_data(bytes, WF_SHAPE(3), WF_I8)));
-  assert_error(WF_NOT_IMPLEMENTED, "mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: Char");
+  assert_error(
+      WF_NOT_IMPLEMENTED,
+      "mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: Char");
   assert_null(wf_norm(wf_from_data(bytes, WF_SHAPE(3), WF_I8), none, WF_SHAPE0, false));
-  assert_error(WF_NOT_IMPLEMENTED, "linalg.vector_norm: Expected a floating point or complex tensor as input. Got Char");
+  assert_error(WF_NOT_IMPLEMENTED,
+               "linalg.vector_norm: Expected a floating point or complex tensor as input. Got Char");
 }
 
 static void nothing_reduces_to_the_neutral_element(void **state) {
@@ -118,7 +121,9 @@ static void nothing_reduces_to_the_neutral_element(void **state) {
   assert_int_equal(wf_item(wf_all(x, WF_SHAPE0, false)).as.i, 1);
   assert_int_equal(wf_item(wf_any(x, WF_SHAPE0, false)).as.i, 0);
   assert_null(wf_amax(x, WF_SHAPE0, false));
-  assert_error(WF_RUNTIME, "amax(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument.");
+  assert_error(
+      WF_RUNTIME,
+      "amax(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument.");
   assert_null(wf_max_dim(x, 0, false).values);
   assert_error(WF_INDEX, "max(): Expected reduction dim 0 to have non-zero size.");
   assert_null(wf_argmin(x, WF_NONE, false));
@@ -139,10 +144,16 @@ static void dims_are_checked(void **state) {
 /* ---- derivatives ---------------------------------------------------------------------------------------------------------- */
 
 static wf_tensor *f_sum(wf_tensor *const *in, void *c) { return wf_sum(wf_mul(in[0], in[0])); }
-static wf_tensor *f_sum_dims(wf_tensor *const *in, void *c) { return wf_sum_dims(wf_mul(in[0], in[0]), WF_SHAPE(0, 2), false, WF_DTYPE_NONE); }
-static wf_tensor *f_sum_kept(wf_tensor *const *in, void *c) { return wf_sum_dims(wf_mul(in[0], in[0]), WF_SHAPE(1), true, WF_DTYPE_NONE); }
+static wf_tensor *f_sum_dims(wf_tensor *const *in, void *c) {
+  return wf_sum_dims(wf_mul(in[0], in[0]), WF_SHAPE(0, 2), false, WF_DTYPE_NONE);
+}
+static wf_tensor *f_sum_kept(wf_tensor *const *in, void *c) {
+  return wf_sum_dims(wf_mul(in[0], in[0]), WF_SHAPE(1), true, WF_DTYPE_NONE);
+}
 static wf_tensor *f_mean(wf_tensor *const *in, void *c) { return wf_mean(wf_mul(in[0], in[0])); }
-static wf_tensor *f_mean_dims(wf_tensor *const *in, void *c) { return wf_mean_dims(wf_mul(in[0], in[0]), WF_SHAPE(2), false, WF_DTYPE_NONE); }
+static wf_tensor *f_mean_dims(wf_tensor *const *in, void *c) {
+  return wf_mean_dims(wf_mul(in[0], in[0]), WF_SHAPE(2), false, WF_DTYPE_NONE);
+}
 static wf_tensor *f_prod(wf_tensor *const *in, void *c) { return wf_prod(in[0]); }
 static wf_tensor *f_prod_dim(wf_tensor *const *in, void *c) { return wf_prod_dim(in[0], 1, false, WF_DTYPE_NONE); }
 static wf_tensor *f_amax(wf_tensor *const *in, void *c) { return wf_amax(in[0], WF_SHAPE(0, 2), false); }
@@ -152,7 +163,9 @@ static wf_tensor *f_max_dim(wf_tensor *const *in, void *c) { return wf_max_dim(i
 static wf_tensor *f_min_dim(wf_tensor *const *in, void *c) { return wf_min_dim(in[0], -1, true).values; }
 static wf_tensor *f_var(wf_tensor *const *in, void *c) { return wf_var(in[0], WF_SHAPE(1), none, false); }
 static wf_tensor *f_std(wf_tensor *const *in, void *c) { return wf_std(in[0], WF_SHAPE(0, 1), wf_int(0), true); }
-static wf_tensor *f_norm(wf_tensor *const *in, void *c) { return wf_norm(in[0], *(wf_scalar *)c, WF_SHAPE(1, 2), false); }
+static wf_tensor *f_norm(wf_tensor *const *in, void *c) {
+  return wf_norm(in[0], *(wf_scalar *)c, WF_SHAPE(1, 2), false);
+}
 static wf_tensor *f_logsumexp(wf_tensor *const *in, void *c) { return wf_logsumexp(in[0], WF_SHAPE(2), false); }
 
 static void derivatives_match_finite_differences(void **state) {
@@ -161,14 +174,27 @@ static void derivatives_match_finite_differences(void **state) {
     const char *name;
     gradcheck_fn fn;
   } checks[] = {
-      {"sum", f_sum},   {"sum over dims", f_sum_dims}, {"sum kept", f_sum_kept}, {"mean", f_mean}, {"mean over dims", f_mean_dims},
-      {"prod over a dim", f_prod_dim}, {"amax", f_amax}, {"amin", f_amin}, {"max and min", f_max}, {"max over a dim", f_max_dim},
-      {"min over a dim", f_min_dim}, {"var", f_var}, {"std", f_std}, {"logsumexp", f_logsumexp},
+      {"sum", f_sum},
+      {"sum over dims", f_sum_dims},
+      {"sum kept", f_sum_kept},
+      {"mean", f_mean},
+      {"mean over dims", f_mean_dims},
+      {"prod over a dim", f_prod_dim},
+      {"amax", f_amax},
+      {"amin", f_amin},
+      {"max and min", f_max},
+      {"max over a dim", f_max_dim},
+      {"min over a dim", f_min_dim},
+      {"var", f_var},
+      {"std", f_std},
+      {"logsumexp", f_logsumexp},
   };
   const gradcheck_input in = {WF_SHAPE(2, 3, 4), data}, few = {WF_SHAPE(5), NULL};
-  for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) gradcheck_twice(checks[i].name, checks[i].fn, NULL, &in, 1);
+  for (size_t i = 0; i < sizeof checks / sizeof *checks; i++)
+    gradcheck_twice(checks[i].name, checks[i].fn, NULL, &in, 1);
   gradcheck_twice("prod", f_prod, NULL, &few, 1);
-  wf_scalar orders[] = {wf_int(2), wf_int(1), wf_float(3), wf_float(1.5), wf_float(0.5), wf_float(INFINITY), wf_float(-INFINITY)};
+  wf_scalar orders[] = {wf_int(2),     wf_int(1),          wf_float(3),        wf_float(1.5),
+                        wf_float(0.5), wf_float(INFINITY), wf_float(-INFINITY)};
   for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
     char name[32];
     snprintf(name, sizeof name, "norm %g", orders[i].kind == WF_SCALAR_INT ? (double)orders[i].as.i : orders[i].as.f);

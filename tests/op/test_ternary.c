@@ -20,7 +20,9 @@ static const wf_scalar none = {WF_SCALAR_NONE, {0}};
 
 static wf_tensor *f_where(wf_tensor *const *in, void *c) { return wf_where(mask(), in[0], in[1]); }
 static wf_tensor *f_masked_fill(wf_tensor *const *in, void *c) { return wf_masked_fill(in[0], mask(), wf_float(3)); }
-static wf_tensor *f_masked_fill_tensor(wf_tensor *const *in, void *c) { return wf_masked_fill_tensor(in[0], mask(), wf_sum(in[1])); }
+static wf_tensor *f_masked_fill_tensor(wf_tensor *const *in, void *c) {
+  return wf_masked_fill_tensor(in[0], mask(), wf_sum(in[1]));
+}
 static wf_tensor *f_masked_fill_in_place(wf_tensor *const *in, void *c) {
   wf_tensor *x = wf_mul_scalar(in[0], wf_int(1));
   return wf_masked_fill_(x, mask(), wf_float(3)) ? NULL : wf_mul(x, x);
@@ -35,17 +37,25 @@ static wf_tensor *f_addcdiv_in_place(wf_tensor *const *in, void *c) {
 }
 static wf_tensor *f_clamp(wf_tensor *const *in, void *c) { return wf_clamp(in[0], wf_float(0.6), wf_float(1.4)); }
 static wf_tensor *f_clamp_most(wf_tensor *const *in, void *c) { return wf_clamp(in[0], none, wf_float(1.1)); }
-static wf_tensor *f_clamp_tensor(wf_tensor *const *in, void *c) { return wf_clamp_tensor(in[0], wf_mul_scalar(in[1], wf_float(0.5)), in[2]); }
+static wf_tensor *f_clamp_tensor(wf_tensor *const *in, void *c) {
+  return wf_clamp_tensor(in[0], wf_mul_scalar(in[1], wf_float(0.5)), in[2]);
+}
 static wf_tensor *f_gelu(wf_tensor *const *in, void *c) { return wf_gelu(wf_sub_scalar(in[0], wf_int(1)), NULL); }
-static wf_tensor *f_gelu_tanh(wf_tensor *const *in, void *c) { return wf_gelu(wf_sub_scalar(in[0], wf_int(1)), "tanh"); }
-static wf_tensor *f_leaky_relu(wf_tensor *const *in, void *c) { return wf_leaky_relu(wf_sub_scalar(in[0], wf_int(1)), 0.1); }
+static wf_tensor *f_gelu_tanh(wf_tensor *const *in, void *c) {
+  return wf_gelu(wf_sub_scalar(in[0], wf_int(1)), "tanh");
+}
+static wf_tensor *f_leaky_relu(wf_tensor *const *in, void *c) {
+  return wf_leaky_relu(wf_sub_scalar(in[0], wf_int(1)), 0.1);
+}
 static wf_tensor *f_elu(wf_tensor *const *in, void *c) { return wf_elu(wf_sub_scalar(in[0], wf_int(1)), 1.3); }
 static wf_tensor *f_elu_in_place(wf_tensor *const *in, void *c) {
   wf_tensor *x = wf_sub_scalar(in[0], wf_int(1));
   return wf_elu_(x, 1.3) ? NULL : x;
 }
 static wf_tensor *f_softplus(wf_tensor *const *in, void *c) { return wf_softplus(in[0], 2, 2.5); }
-static wf_tensor *f_hardtanh(wf_tensor *const *in, void *c) { return wf_hardtanh(in[0], wf_float(0.5), wf_float(1.25)); }
+static wf_tensor *f_hardtanh(wf_tensor *const *in, void *c) {
+  return wf_hardtanh(in[0], wf_float(0.5), wf_float(1.25));
+}
 
 static void derivatives_match_finite_differences(void **state) {
   (void)state;
@@ -54,16 +64,29 @@ static void derivatives_match_finite_differences(void **state) {
     gradcheck_fn fn;
     int n;
   } checks[] = {
-      {"where", f_where, 2},         {"masked_fill", f_masked_fill, 1}, {"masked_fill of a tensor", f_masked_fill_tensor, 2},
-      {"masked_fill_", f_masked_fill_in_place, 1}, {"lerp", f_lerp, 2}, {"lerp of tensors", f_lerp_tensor, 3},
-      {"addcmul", f_addcmul, 3},     {"addcdiv", f_addcdiv, 3},         {"addcdiv_", f_addcdiv_in_place, 3},
-      {"clamp", f_clamp, 1},         {"clamp without least", f_clamp_most, 1}, {"clamp of tensors", f_clamp_tensor, 3},
-      {"gelu", f_gelu, 1},           {"gelu tanh", f_gelu_tanh, 1},     {"leaky_relu", f_leaky_relu, 1},
-      {"elu", f_elu, 1},             {"elu_", f_elu_in_place, 1},       {"softplus", f_softplus, 1},
+      {"where", f_where, 2},
+      {"masked_fill", f_masked_fill, 1},
+      {"masked_fill of a tensor", f_masked_fill_tensor, 2},
+      {"masked_fill_", f_masked_fill_in_place, 1},
+      {"lerp", f_lerp, 2},
+      {"lerp of tensors", f_lerp_tensor, 3},
+      {"addcmul", f_addcmul, 3},
+      {"addcdiv", f_addcdiv, 3},
+      {"addcdiv_", f_addcdiv_in_place, 3},
+      {"clamp", f_clamp, 1},
+      {"clamp without least", f_clamp_most, 1},
+      {"clamp of tensors", f_clamp_tensor, 3},
+      {"gelu", f_gelu, 1},
+      {"gelu tanh", f_gelu_tanh, 1},
+      {"leaky_relu", f_leaky_relu, 1},
+      {"elu", f_elu, 1},
+      {"elu_", f_elu_in_place, 1},
+      {"softplus", f_softplus, 1},
       {"hardtanh", f_hardtanh, 1},
   };
   const gradcheck_input in[3] = {{WF_SHAPE(2, 3), NULL}, {WF_SHAPE(3), NULL}, {WF_SHAPE(2, 1), NULL}};
-  for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) gradcheck_twice(checks[i].name, checks[i].fn, NULL, in, checks[i].n);
+  for (size_t i = 0; i < sizeof checks / sizeof *checks; i++)
+    gradcheck_twice(checks[i].name, checks[i].fn, NULL, in, checks[i].n);
 }
 
 static void where_promotes_its_choices_and_reads_bytes_as_truth(void **state) {
@@ -94,7 +117,8 @@ static void a_fill_must_fit_the_dtype(void **state) {
   assert_null(wf_masked_fill(x, x, wf_int(1)));
   assert_error(WF_RUNTIME, "masked_fill_ only supports boolean masks, but got mask with dtype unsigned char");
   assert_null(wf_masked_fill_tensor(x, mask(), x));
-  assert_error(WF_RUNTIME, "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with 2 dimension(s).");
+  assert_error(WF_RUNTIME,
+               "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with 2 dimension(s).");
 }
 
 static void lerp_does_not_promote(void **state) {
@@ -145,9 +169,12 @@ static void activations_take_floating_point_only(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      TEST(derivatives_match_finite_differences), TEST(where_promotes_its_choices_and_reads_bytes_as_truth),
-      TEST(a_fill_must_fit_the_dtype),            TEST(lerp_does_not_promote),
-      TEST(crossed_bounds_give_the_upper_one),    TEST(a_bound_itself_has_no_gradient),
+      TEST(derivatives_match_finite_differences),
+      TEST(where_promotes_its_choices_and_reads_bytes_as_truth),
+      TEST(a_fill_must_fit_the_dtype),
+      TEST(lerp_does_not_promote),
+      TEST(crossed_bounds_give_the_upper_one),
+      TEST(a_bound_itself_has_no_gradient),
       TEST(activations_take_floating_point_only),
   };
   return cmocka_run_group_tests_name("op/ternary", tests, NULL, NULL);

@@ -18,19 +18,31 @@ static double relu(double x) { return x > 0 ? x : 0; }
 static double silu(double x) { return x / (1 + exp(-x)); }
 
 static const row rows[] = {
-    {"neg", wf_neg, wf_neg_, neg},          {"abs", wf_abs, wf_abs_, fabs},
-    {"sign", wf_sign, wf_sign_, sign},      {"square", wf_square, wf_square_, square},
-    {"sqrt", wf_sqrt, wf_sqrt_, sqrt},      {"rsqrt", wf_rsqrt, wf_rsqrt_, rsqrt},
+    {"neg", wf_neg, wf_neg_, neg},
+    {"abs", wf_abs, wf_abs_, fabs},
+    {"sign", wf_sign, wf_sign_, sign},
+    {"square", wf_square, wf_square_, square},
+    {"sqrt", wf_sqrt, wf_sqrt_, sqrt},
+    {"rsqrt", wf_rsqrt, wf_rsqrt_, rsqrt},
     {"reciprocal", wf_reciprocal, wf_reciprocal_, reciprocal},
-    {"exp", wf_exp, wf_exp_, exp},          {"expm1", wf_expm1, wf_expm1_, expm1},
-    {"log", wf_log, wf_log_, log},          {"log1p", wf_log1p, wf_log1p_, log1p},
-    {"log2", wf_log2, wf_log2_, log2},      {"sin", wf_sin, wf_sin_, sin},
-    {"cos", wf_cos, wf_cos_, cos},          {"tan", wf_tan, wf_tan_, tan},
-    {"atan", wf_atan, wf_atan_, atan},      {"tanh", wf_tanh, wf_tanh_, tanh},
-    {"sigmoid", wf_sigmoid, wf_sigmoid_, sigmoid}, {"erf", wf_erf, wf_erf_, erf},
-    {"floor", wf_floor, wf_floor_, floor},  {"ceil", wf_ceil, wf_ceil_, ceil},
-    {"round", wf_round, wf_round_, nearbyint}, {"trunc", wf_trunc, wf_trunc_, trunc},
-    {"relu", wf_relu, wf_relu_, relu},      {"silu", wf_silu, wf_silu_, silu},
+    {"exp", wf_exp, wf_exp_, exp},
+    {"expm1", wf_expm1, wf_expm1_, expm1},
+    {"log", wf_log, wf_log_, log},
+    {"log1p", wf_log1p, wf_log1p_, log1p},
+    {"log2", wf_log2, wf_log2_, log2},
+    {"sin", wf_sin, wf_sin_, sin},
+    {"cos", wf_cos, wf_cos_, cos},
+    {"tan", wf_tan, wf_tan_, tan},
+    {"atan", wf_atan, wf_atan_, atan},
+    {"tanh", wf_tanh, wf_tanh_, tanh},
+    {"sigmoid", wf_sigmoid, wf_sigmoid_, sigmoid},
+    {"erf", wf_erf, wf_erf_, erf},
+    {"floor", wf_floor, wf_floor_, floor},
+    {"ceil", wf_ceil, wf_ceil_, ceil},
+    {"round", wf_round, wf_round_, nearbyint},
+    {"trunc", wf_trunc, wf_trunc_, trunc},
+    {"relu", wf_relu, wf_relu_, relu},
+    {"silu", wf_silu, wf_silu_, silu},
 };
 #define ROWS ((int)(sizeof rows / sizeof *rows))
 
@@ -46,7 +58,8 @@ static void gives_the_values_of_libm(void **state) {
     assert_ok(wf_to_host(y, got, sizeof got));
     for (int i = 0; i < 6; i++) {
       double want = rows[r].reference(positive[i]);
-      if (fabs(got[i] - want) > 1e-12 * (1 + fabs(want))) fail_msg("%s(%g): %.17g, not %.17g", rows[r].name, positive[i], got[i], want);
+      if (fabs(got[i] - want) > 1e-12 * (1 + fabs(want)))
+        fail_msg("%s(%g): %.17g, not %.17g", rows[r].name, positive[i], got[i], want);
     }
     wf_scope_end(scope, NULL);
   }
@@ -121,9 +134,10 @@ static void refused_dtypes_are_told_the_kernel(void **state) {
   assert_null(wf_floor(x));
   assert_error(WF_NOT_IMPLEMENTED, "\"floor_vml_cpu\" not implemented for 'Bool'");
   assert_null(wf_neg(x));
-  assert_error(WF_NOT_IMPLEMENTED,
-               "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the `~` or "
-               "`logical_not()` operator instead.");
+  assert_error(
+      WF_NOT_IMPLEMENTED,
+      "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the `~` or "
+      "`logical_not()` operator instead.");
   assert_null(wf_relu(x));
   assert_error(WF_NOT_IMPLEMENTED, "Boolean inputs not supported for relu");
   wf_scope_end(scope, NULL);

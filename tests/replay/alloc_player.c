@@ -15,9 +15,9 @@ enum { MAX_STREAMS = 256 };
 /* A block by the number that the case gives it. The number, plus 1, is the owner word. */
 typedef struct holding {
   wf_block *block;
-  bool out;                /* not freed yet */
-  int other_streams;       /* how many were recorded */
-  uint64_t other;          /* the last of them */
+  bool out;          /* not freed yet */
+  int other_streams; /* how many were recorded */
+  uint64_t other;    /* the last of them */
 } holding;
 
 typedef struct player {
@@ -27,13 +27,13 @@ typedef struct player {
   int line;
   holding *holdings;
   size_t holding_count;
-  uintptr_t *segments;     /* address of each segment that the script named */
+  uintptr_t *segments; /* address of each segment that the script named */
   size_t segment_count;
-  json_t *script;          /* driver calls of this line */
+  json_t *script; /* driver calls of this line */
   size_t script_at;
-  json_int_t *done;        /* numbers of the frees that finished during this line */
+  json_int_t *done; /* numbers of the frees that finished during this line */
   size_t done_count, done_room;
-  uint64_t marks;          /* events so far */
+  uint64_t marks;               /* events so far */
   uint64_t passed[MAX_STREAMS]; /* the last event of the stream that it has passed */
 } player;
 
@@ -81,20 +81,27 @@ static uintptr_t name_segment(player *p, size_t segment, uintptr_t address) {
   return p->segments[segment] = address;
 }
 
-static uintptr_t segment_at(const player *p, size_t segment) { return segment < p->segment_count ? p->segments[segment] : 0; }
+static uintptr_t segment_at(const player *p, size_t segment) {
+  return segment < p->segment_count ? p->segments[segment] : 0;
+}
 
 /* `get` or `reserve`, whose lines look the same. */
 static bool script_segment(player *p, const char *verb, size_t bytes, uintptr_t *address) {
   json_t *call = next_call(p, verb);
   if (!call) return false;
-  if (number_at(call, 1) != bytes) return complain(p, "%s of %zu bytes, the script says %zu", verb, bytes, number_at(call, 1));
+  if (number_at(call, 1) != bytes)
+    return complain(p, "%s of %zu bytes, the script says %zu", verb, bytes, number_at(call, 1));
   if (json_is_string(json_array_get(call, 2))) return false; /* refused */
   *address = name_segment(p, number_at(call, 2), number_at(call, 3));
   return true;
 }
 
-static bool script_get(void *context, size_t bytes, uintptr_t *address) { return script_segment(context, "get", bytes, address); }
-static bool script_reserve(void *context, size_t bytes, uintptr_t *address) { return script_segment(context, "reserve", bytes, address); }
+static bool script_get(void *context, size_t bytes, uintptr_t *address) {
+  return script_segment(context, "get", bytes, address);
+}
+static bool script_reserve(void *context, size_t bytes, uintptr_t *address) {
+  return script_segment(context, "reserve", bytes, address);
+}
 
 /* `give` or `unreserve`. Once a case has failed nothing is compared: the allocator is being freed, or makes no sense any more. */
 static void script_back(player *p, const char *verb, uintptr_t address) {
@@ -106,7 +113,9 @@ static void script_back(player *p, const char *verb, uintptr_t address) {
 }
 
 static void script_give(void *context, uintptr_t address, size_t bytes) { script_back(context, "give", address); }
-static void script_unreserve(void *context, uintptr_t address, size_t bytes) { script_back(context, "unreserve", address); }
+static void script_unreserve(void *context, uintptr_t address, size_t bytes) {
+  script_back(context, "unreserve", address);
+}
 
 /* `map` or `unmap`: the segment, where in it, how many bytes. False when the script refuses. */
 static bool script_range(player *p, const char *verb, uintptr_t address, size_t bytes) {
@@ -114,16 +123,22 @@ static bool script_range(player *p, const char *verb, uintptr_t address, size_t 
   if (!call) return false;
   size_t segment = number_at(call, 1), offset = number_at(call, 2);
   if (segment_at(p, segment) + offset != address || number_at(call, 3) != bytes)
-    return complain(p, "%s of %zu bytes at %zu, the script says %zu bytes at %zu of segment %zu", verb, bytes, (size_t)address,
-                    number_at(call, 3), offset, segment);
+    return complain(p, "%s of %zu bytes at %zu, the script says %zu bytes at %zu of segment %zu", verb, bytes,
+                    (size_t)address, number_at(call, 3), offset, segment);
   return !json_array_get(call, 4);
 }
 
-static bool script_map(void *context, uintptr_t address, size_t bytes) { return script_range(context, "map", address, bytes); }
-static void script_unmap(void *context, uintptr_t address, size_t bytes) { script_range(context, "unmap", address, bytes); }
+static bool script_map(void *context, uintptr_t address, size_t bytes) {
+  return script_range(context, "map", address, bytes);
+}
+static void script_unmap(void *context, uintptr_t address, size_t bytes) {
+  script_range(context, "unmap", address, bytes);
+}
 
 static uint64_t script_record(void *context, uint64_t stream) { return ++((player *)context)->marks << 8 | stream; }
-static bool script_query(void *context, uint64_t event) { return ((player *)context)->passed[event & 255] >= event >> 8; }
+static bool script_query(void *context, uint64_t event) {
+  return ((player *)context)->passed[event & 255] >= event >> 8;
+}
 static void script_wait(void *context, uint64_t event) {}
 
 static void script_observe(void *context, const wf_allocator_event *event) {
@@ -159,7 +174,8 @@ static bool compare_done(player *p, json_t *expected) {
     qsort(p->done, n, sizeof *want, by_number);
   }
   for (size_t i = 0; i < n; i++)
-    if (want[i] != p->done[i]) complain(p, "the free of %lld finished, expected %lld", (long long)p->done[i], (long long)want[i]);
+    if (want[i] != p->done[i])
+      complain(p, "the free of %lld finished, expected %lld", (long long)p->done[i], (long long)want[i]);
   free(want);
   return !p->failed;
 }
@@ -188,17 +204,21 @@ static bool compare_error(player *p, json_t *expected) {
 static const struct {
   const char *name;
   size_t offset;
-} pooled_stats[] = {
-#define STAT(field) {#field, offsetof(wf_allocator_stats, field)}
-    STAT(allocation), STAT(segment), STAT(active), STAT(inactive_split), STAT(allocated_bytes), STAT(reserved_bytes),
-    STAT(active_bytes), STAT(inactive_split_bytes), STAT(requested_bytes),
-}, single_stats[] = {STAT(oversize_allocations), STAT(oversize_segments)},
-counters[] = {
-    {"num_alloc_retries", offsetof(wf_allocator_stats, alloc_retries)},
-    {"num_ooms", offsetof(wf_allocator_stats, ooms)},
-    {"num_sync_all_streams", offsetof(wf_allocator_stats, sync_all_streams)},
-    {"num_device_alloc", offsetof(wf_allocator_stats, device_alloc)},
-    {"num_device_free", offsetof(wf_allocator_stats, device_free)},
+} pooled_stats[] =
+    {
+#define STAT(field) \
+  { #field, offsetof(wf_allocator_stats, field) }
+        STAT(allocation),      STAT(segment),        STAT(active),       STAT(inactive_split),
+        STAT(allocated_bytes), STAT(reserved_bytes), STAT(active_bytes), STAT(inactive_split_bytes),
+        STAT(requested_bytes),
+},
+  single_stats[] = {STAT(oversize_allocations), STAT(oversize_segments)},
+  counters[] = {
+      {"num_alloc_retries", offsetof(wf_allocator_stats, alloc_retries)},
+      {"num_ooms", offsetof(wf_allocator_stats, ooms)},
+      {"num_sync_all_streams", offsetof(wf_allocator_stats, sync_all_streams)},
+      {"num_device_alloc", offsetof(wf_allocator_stats, device_alloc)},
+      {"num_device_free", offsetof(wf_allocator_stats, device_free)},
 };
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -221,7 +241,8 @@ static void compare_stats(player *p, json_t *expected) {
   for (size_t i = 0; i < COUNT(pooled_stats); i++) {
     const wf_stat *stat = (const wf_stat *)(const void *)(base + pooled_stats[i].offset);
     json_t *each = json_object_get(expected, pooled_stats[i].name);
-    for (size_t k = 0; k < COUNT(pools); k++) compare_stat(p, pooled_stats[i].name, pools[k], json_object_get(each, pools[k]), &stat[k]);
+    for (size_t k = 0; k < COUNT(pools); k++)
+      compare_stat(p, pooled_stats[i].name, pools[k], json_object_get(each, pools[k]), &stat[k]);
   }
   for (size_t i = 0; i < COUNT(single_stats); i++)
     compare_stat(p, single_stats[i].name, "", json_object_get(expected, single_stats[i].name),
@@ -259,9 +280,10 @@ static void compare_block(const wf_block_view *view, void *context) {
       json_t *block = json_array_get(blocks, b);
       if (number_at(block, 0) != offset) continue;
       const char *state = json_string_value(json_array_get(block, 3));
-      if (number_at(block, 1) != view->size || number_at(block, 2) != view->requested || !state || strcmp(state, states[view->state]))
-        complain(p, "segment %zu at %zu holds [%zu, %zu, %s], expected [%zu, %zu, %s]", segment, offset, view->size, view->requested,
-                 states[view->state], number_at(block, 1), number_at(block, 2), state ? state : "?");
+      if (number_at(block, 1) != view->size || number_at(block, 2) != view->requested || !state ||
+          strcmp(state, states[view->state]))
+        complain(p, "segment %zu at %zu holds [%zu, %zu, %s], expected [%zu, %zu, %s]", segment, offset, view->size,
+                 view->requested, states[view->state], number_at(block, 1), number_at(block, 2), state ? state : "?");
       return;
     }
     complain(p, "segment %zu has a block at %zu that isn't expected", segment, offset);
@@ -272,7 +294,8 @@ static void compare_block(const wf_block_view *view, void *context) {
 
 static void compare_segments(player *p, json_t *rows) {
   size_t expected = 0;
-  for (size_t r = 0; r < json_array_size(rows); r++) expected += json_array_size(json_array_get(json_array_get(rows, r), 3));
+  for (size_t r = 0; r < json_array_size(rows); r++)
+    expected += json_array_size(json_array_get(json_array_get(rows, r), 3));
   block_check check = {p, rows, 0};
   wf_allocator_walk(p->allocator, compare_block, &check);
   if (check.blocks != expected) complain(p, "there are %zu blocks, expected %zu", check.blocks, expected);
@@ -290,7 +313,9 @@ static holding *holding_at(player *p, size_t id) {
   return &p->holdings[id];
 }
 
-static holding *holding_of(player *p, json_t *call) { return holding_at(p, (size_t)json_integer_value(json_object_get(call, "id"))); }
+static holding *holding_of(player *p, json_t *call) {
+  return holding_at(p, (size_t)json_integer_value(json_object_get(call, "id")));
+}
 
 static void hold(holding *h, size_t id, wf_block *block) {
   *h = (holding){.block = block, .out = block != NULL};
@@ -315,9 +340,11 @@ static void do_alloc(player *p, json_t *call) {
     return;
   }
   if (!block) return;
-  size_t segment = number_at(at, 0), offset = number_at(at, 1), size = (size_t)json_integer_value(json_object_get(call, "block"));
+  size_t segment = number_at(at, 0), offset = number_at(at, 1),
+         size = (size_t)json_integer_value(json_object_get(call, "block"));
   if (wf_block_address(block) != segment_at(p, segment) + offset) {
-    complain(p, "the block is at address %zu, expected segment %zu + %zu", (size_t)wf_block_address(block), segment, offset);
+    complain(p, "the block is at address %zu, expected segment %zu + %zu", (size_t)wf_block_address(block), segment,
+             offset);
   } else if (wf_block_size(block) != size) {
     complain(p, "the block has %zu bytes, expected %zu", wf_block_size(block), size);
   }
@@ -349,7 +376,9 @@ static void do_empty_cache(player *p, json_t *call) {
   else wf_allocator_empty_cache(p->allocator);
 }
 
-static void do_pool_begin(player *p, json_t *call) { wf_allocator_pool_begin(p->allocator, pool_of(call), stream_of(p, call)); }
+static void do_pool_begin(player *p, json_t *call) {
+  wf_allocator_pool_begin(p->allocator, pool_of(call), stream_of(p, call));
+}
 static void do_pool_end(player *p, json_t *call) { wf_allocator_pool_end(p->allocator, pool_of(call)); }
 static void do_pool_release(player *p, json_t *call) { wf_allocator_pool_release(p->allocator, pool_of(call)); }
 
@@ -367,9 +396,16 @@ static const struct {
   const char *name;
   void (*run)(player *p, json_t *call);
 } calls[] = {
-    {"alloc", do_alloc},     {"free", do_free},         {"record_stream", do_record_stream}, {"stream_done", do_stream_done},
-    {"empty_cache", do_empty_cache}, {"pool_begin", do_pool_begin}, {"pool_end", do_pool_end}, {"pool_release", do_pool_release},
-    {"fraction", do_fraction}, {"check", do_check},
+    {"alloc", do_alloc},
+    {"free", do_free},
+    {"record_stream", do_record_stream},
+    {"stream_done", do_stream_done},
+    {"empty_cache", do_empty_cache},
+    {"pool_begin", do_pool_begin},
+    {"pool_end", do_pool_end},
+    {"pool_release", do_pool_release},
+    {"fraction", do_fraction},
+    {"check", do_check},
 };
 
 static void play_call(player *p, json_t *call) {

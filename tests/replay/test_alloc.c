@@ -49,14 +49,17 @@ static void every_call_of_the_cases_comes_out_as_it_did_in_pytorch(void **state)
 /* The player must see differences: a case with one number changed isn't passed. */
 static void a_case_with_a_wrong_expectation_fails_with_its_line(void **state) {
 #define HEAD "{\"case\":\"x\",\"ties\":\"age\",\"conf\":\"\",\"device\":1073741824,\"start\":[]}\n"
-#define ALLOC(block) "{\"do\":\"alloc\",\"id\":1,\"size\":600,\"stream\":0,\"driver\":[[\"get\",2097152,0,4096]],\"at\":[0,0],\"block\":" block "}\n"
+#define ALLOC(block)                                                                                                         \
+  "{\"do\":\"alloc\",\"id\":1,\"size\":600,\"stream\":0,\"driver\":[[\"get\",2097152,0,4096]],\"at\":[0,0],\"block\":" block \
+  "}\n"
   static const struct {
     const char *text, *mismatch;
   } cases[] = {
       {HEAD ALLOC("1024") "{\"do\":\"free\",\"id\":1,\"done\":[1]}\n", ""},
       {HEAD ALLOC("512"), "line 2: the block has 1024 bytes, expected 512"},
       {HEAD ALLOC("1024") "{\"do\":\"free\",\"id\":1}\n", "line 3: 1 frees finished, expected 0"},
-      {HEAD ALLOC("1024") "{\"do\":\"empty_cache\",\"driver\":[[\"give\",0]]}\n", "line 3: the driver was asked 0 times, expected 1"},
+      {HEAD ALLOC("1024") "{\"do\":\"empty_cache\",\"driver\":[[\"give\",0]]}\n",
+       "line 3: the driver was asked 0 times, expected 1"},
       {HEAD ALLOC("1024") "{\"do\":\"check\",\"stats\":{\"requested_bytes\":{\"small_pool\":[601]}}}\n",
        "line 3: requested_bytes.small_pool.current is 600, expected 601"},
       {HEAD ALLOC("1024") "{\"do\":\"check\",\"stats\":{},\"segments\":[[0,0,2097152,[[0,1024,600,\"a\"]]]]}\n",

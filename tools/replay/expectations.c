@@ -42,7 +42,8 @@ static double narrowed(double value, wf_dtype dtype) {
 
 static double as_double(wf_scalar s) { return s.kind == WF_SCALAR_FLOAT ? s.as.f : (double)s.as.i; }
 
-static void compare_elements(runner *r, const char *name, const char *field, const wf_tensor *t, const json_t *wanted, tolerance tol) {
+static void compare_elements(runner *r, const char *name, const char *field, const wf_tensor *t, const json_t *wanted,
+                             tolerance tol) {
   size_t n = (size_t)wf_numel(t), bytes = n * wf_dtype_size(wf_dtype_of(t));
   if (n != json_array_size(wanted)) {
     mismatch(r, name, field, "%zu elements came, %zu expected", n, json_array_size(wanted));
@@ -56,7 +57,8 @@ static void compare_elements(runner *r, const char *name, const char *field, con
   }
   for (size_t i = 0; i < n; i++) {
     wf_scalar came = element(data, i, wf_dtype_of(t)), want = json_scalar(json_array_get(wanted, i));
-    bool same = came.kind == WF_SCALAR_FLOAT ? close_enough(came.as.f, narrowed(as_double(want), wf_dtype_of(t)), tol) : came.as.i == want.as.i;
+    bool same = came.kind == WF_SCALAR_FLOAT ? close_enough(came.as.f, narrowed(as_double(want), wf_dtype_of(t)), tol)
+                                             : came.as.i == want.as.i;
     if (same) continue;
     mismatch(r, name, field, "element %zu: came %.17g, expected %.17g", i, as_double(came), as_double(want));
     break;
@@ -72,7 +74,8 @@ static void compare_dims(runner *r, const char *name, const char *field, wf_dims
   }
   if (same) return;
   char text[512] = "";
-  for (int i = 0, at = 0; i < came.n; i++) at += snprintf(text + at, sizeof text - (size_t)at, i ? ", %lld" : "%lld", (long long)came.at[i]);
+  for (int i = 0, at = 0; i < came.n; i++)
+    at += snprintf(text + at, sizeof text - (size_t)at, i ? ", %lld" : "%lld", (long long)came.at[i]);
   char *list = json_dumps(wanted, JSON_COMPACT);
   mismatch(r, name, field, "came [%s], expected %s", text, list ? list : "?");
   free(list);
@@ -86,7 +89,8 @@ static void compare_int(runner *r, const char *name, const char *field, int64_t 
 static tolerance tolerance_of(const json_t *test, const json_t *expect) {
   const json_t *tol = json_object_get(expect, "tol");
   if (!tol) tol = json_object_get(test, "tol");
-  return (tolerance){json_number_value(json_object_get(tol, "rtol")), json_number_value(json_object_get(tol, "atol")), false};
+  return (tolerance){json_number_value(json_object_get(tol, "rtol")), json_number_value(json_object_get(tol, "atol")),
+                     false};
 }
 
 static void compare_grad(runner *r, const char *name, const wf_tensor *t, const json_t *expect, tolerance tol) {
@@ -94,7 +98,8 @@ static void compare_grad(runner *r, const char *name, const wf_tensor *t, const 
   if (!wanted) return;
   wf_tensor *grad = wf_grad(t);
   if (json_is_null(wanted) || !grad) {
-    if (!json_is_null(wanted) || grad) mismatch(r, name, "grad", "came %s, expected %s", grad ? "one" : "none", grad ? "none" : "one");
+    if (!json_is_null(wanted) || grad)
+      mismatch(r, name, "grad", "came %s, expected %s", grad ? "one" : "none", grad ? "none" : "one");
     return;
   }
   compare_elements(r, name, "grad", grad, wanted, tol);
@@ -109,7 +114,8 @@ static void compare_identity(runner *r, registers *set, const char *name, const 
   if (other && (!o || o->tensor != t)) mismatch(r, name, "is", "came another tensor, expected %s itself", other);
 }
 
-static void compare_tensor(runner *r, registers *set, const char *name, const wf_tensor *t, const json_t *test, const json_t *expect) {
+static void compare_tensor(runner *r, registers *set, const char *name, const wf_tensor *t, const json_t *test,
+                           const json_t *expect) {
   const json_t *w;
   if (json_object_get(expect, "layout")) {
     note_missing(r, "sparse layouts");
@@ -120,7 +126,8 @@ static void compare_tensor(runner *r, registers *set, const char *name, const wf
   if ((w = json_object_get(expect, "shape"))) compare_dims(r, name, "shape", wf_sizes(t), w);
   if ((w = json_object_get(expect, "stride"))) compare_dims(r, name, "stride", wf_strides(t), w);
   if ((w = json_object_get(expect, "offset"))) compare_int(r, name, "offset", wf_storage_offset(t), w);
-  if ((w = json_object_get(expect, "contiguous"))) compare_int(r, name, "contiguous", wf_is_contiguous(t, WF_FORMAT_CONTIGUOUS), w);
+  if ((w = json_object_get(expect, "contiguous")))
+    compare_int(r, name, "contiguous", wf_is_contiguous(t, WF_FORMAT_CONTIGUOUS), w);
   if ((w = json_object_get(expect, "channels_last")))
     compare_int(r, name, "channels_last", wf_is_contiguous(t, WF_FORMAT_CHANNELS_LAST), w);
   if ((w = json_object_get(expect, "nbytes"))) compare_int(r, name, "nbytes", (int64_t)wf_storage_nbytes(t), w);
@@ -144,7 +151,8 @@ static void compare_value(runner *r, const char *name, const reg *came, const js
   if (came->string || (json_is_string(wanted) && json_scalar(wanted).kind == WF_SCALAR_NONE)) {
     const char *word = json_string_value(wanted);
     if (!came->string || !word || strcmp(came->string, word))
-      mismatch(r, name, "value", "came '%s', expected '%s'", came->string ? came->string : "a number", word ? word : "a number");
+      mismatch(r, name, "value", "came '%s', expected '%s'", came->string ? came->string : "a number",
+               word ? word : "a number");
     return;
   }
   wf_scalar want = json_scalar(wanted);
@@ -170,7 +178,8 @@ static void compare_storages(runner *r, registers *set, const json_t *all) {
       reg *rb = find_register(set, b);
       if (!other || !rb || rb->kind != REGISTER_TENSOR || strcmp(a, b) >= 0) continue;
       bool wanted = !strcmp(letter, other), came = wf_shares_storage(ra->tensor, rb->tensor);
-      if (wanted != came) mismatch(r, a, "storage", "%s %s, expected the opposite", came ? "shared with" : "not shared with", b);
+      if (wanted != came)
+        mismatch(r, a, "storage", "%s %s, expected the opposite", came ? "shared with" : "not shared with", b);
     }
   }
 }

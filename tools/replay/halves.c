@@ -9,7 +9,8 @@ uint16_t half_of(double value) {
   unsigned sign = signbit(f) ? 0x8000 : 0;
   if (isnan(f)) return 0x7e00;
   if (size >= 65520) return (uint16_t)(sign | 0x7c00);
-  if (size < 0x1p-14f) return (uint16_t)(sign | (unsigned)nearbyintf(size * 0x1p24f)); /* 1024 units are the least normal number */
+  if (size < 0x1p-14f)
+    return (uint16_t)(sign | (unsigned)nearbyintf(size * 0x1p24f)); /* 1024 units are the least normal number */
   int exponent;
   float fraction = frexpf(size, &exponent); /* 0.5 to 1: 1024 to 2048 units, of which 2048 carries into the exponent */
   return (uint16_t)(sign | (((unsigned)(exponent + 14) << 10) + (unsigned)nearbyintf(fraction * 2048) - 1024));

@@ -24,14 +24,15 @@ typedef struct options {
 } options;
 
 static const struct argp_option option_table[] = {{"filter", 'f', "RE", 0, "run only the cases whose id matches RE", 0},
-                                                   {"quiet", 'q', NULL, 0, "print no mismatches, only totals", 0},
-                                                   {0}};
+                                                  {"quiet", 'q', NULL, 0, "print no mismatches, only totals", 0},
+                                                  {0}};
 
 static error_t parse(int key, char *arg, struct argp_state *state) {
   options *o = state->input;
   switch (key) {
     case 'f':
-      if (regcomp(&o->filter, arg, REG_EXTENDED | REG_NOSUB)) argp_failure(state, 2, 0, "'%s' is no regular expression", arg);
+      if (regcomp(&o->filter, arg, REG_EXTENDED | REG_NOSUB))
+        argp_failure(state, 2, 0, "'%s' is no regular expression", arg);
       o->filtered = true;
       return 0;
     case 'q': o->quiet = true; return 0;
@@ -76,20 +77,23 @@ static void compare_error(runner *r, const json_t *test, int failed) {
   snprintf(where, sizeof where, "step %d", failed);
   if (!json_is_object(wanted)) {
     if (failed >= 0 && !r->lacks)
-      mismatch(r, where, json_string_value(json_object_get(json_array_get(json_object_get(test, "steps"), (size_t)failed), "op")),
+      mismatch(r, where,
+               json_string_value(json_object_get(json_array_get(json_object_get(test, "steps"), (size_t)failed), "op")),
                "raised %s: %s", error_kind(e.status), e.text);
     return;
   }
   if (r->lacks) return;
-  const char *kind = json_string_value(json_object_get(wanted, "kind")), *text = json_string_value(json_object_get(wanted, "message"));
+  const char *kind = json_string_value(json_object_get(wanted, "kind")),
+             *text = json_string_value(json_object_get(wanted, "message"));
   int step = (int)json_integer_value(json_object_get(wanted, "step"));
   if (failed != step) {
     if (failed < 0) snprintf(where, sizeof where, "step %d", step);
-    mismatch(r, where, "error", "came %s%s%s, expected %s: %s", failed < 0 ? "none" : error_kind(e.status), failed < 0 ? "" : ": ",
-             failed < 0 ? "" : e.text, kind, text);
+    mismatch(r, where, "error", "came %s%s%s, expected %s: %s", failed < 0 ? "none" : error_kind(e.status),
+             failed < 0 ? "" : ": ", failed < 0 ? "" : e.text, kind, text);
     return;
   }
-  if (strcmp(kind, error_kind(e.status))) mismatch(r, where, "error kind", "came %s (%s), expected %s", error_kind(e.status), e.text, kind);
+  if (strcmp(kind, error_kind(e.status)))
+    mismatch(r, where, "error kind", "came %s (%s), expected %s", error_kind(e.status), e.text, kind);
   if (!text_matches(json_string_value(json_object_get(wanted, "match")), e.text, text))
     mismatch(r, where, "error text", "came '%s', expected '%s'", e.text, text);
 }
@@ -105,7 +109,8 @@ static bool run_case(runner *r, const json_t *test) {
   int failed;
   run_steps(r, &r->registers, json_object_get(test, "steps"), &failed);
   compare_error(r, test, failed);
-  if (!r->lacks && !(failed >= 0 && !json_is_object(json_object_get(test, "error")))) compare_all(r, &r->registers, test);
+  if (!r->lacks && !(failed >= 0 && !json_is_object(json_object_get(test, "error"))))
+    compare_all(r, &r->registers, test);
   wf_error_take();
   free_handles(r);
   wf_grad_set_enabled(true);
@@ -154,7 +159,8 @@ static int run_file(runner *r, const options *o, const char *path, int *passed, 
       status = 2;
       break;
     }
-    if (!o->filtered || !regexec(&o->filter, json_string_value(json_object_get(test, "id")), 0, NULL, 0)) here[!run_case(r, test)]++;
+    if (!o->filtered || !regexec(&o->filter, json_string_value(json_object_get(test, "id")), 0, NULL, 0))
+      here[!run_case(r, test)]++;
     json_decref(test);
   }
   if (bad) {

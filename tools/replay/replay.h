@@ -11,11 +11,11 @@ typedef enum register_kind { REGISTER_NOTHING, REGISTER_TENSOR, REGISTER_VALUE, 
 
 /* A name of a program and what it is bound to. Tensors belong to the scope that is open while the case runs. */
 typedef struct reg {
-  const char *name;          /* owned by the case's JSON */
+  const char *name; /* owned by the case's JSON */
   register_kind kind;
   wf_tensor *tensor;
   wf_scalar scalar;
-  const char *string;        /* a value that is a word; scalar is NONE then */
+  const char *string; /* a value that is a word; scalar is NONE then */
   struct handle *handle;
 } reg;
 
@@ -31,17 +31,18 @@ typedef struct missing {
 } missing;
 
 typedef struct runner {
-  const char *id;            /* of the case that runs */
-  int mismatches;            /* of this case */
-  bool lacks;                /* the case needs something that doesn't exist */
+  const char *id; /* of the case that runs */
+  int mismatches; /* of this case */
+  bool lacks;     /* the case needs something that doesn't exist */
   registers registers;
-  struct handle *handles;    /* hooks, optimisers, schedulers of this case */
+  struct handle *handles; /* hooks, optimisers, schedulers of this case */
   missing missing[128];
   int missing_count;
 } runner;
 
 /* Reports one mismatch of the present case: id, register (or step), field, what came, what was expected. */
-void mismatch(runner *r, const char *where, const char *field, const char *format, ...) __attribute__((format(printf, 4, 5)));
+void mismatch(runner *r, const char *where, const char *field, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 
 reg *find_register(registers *set, const char *name);
 /* Binds name; an existing register of that name is replaced. NULL when there is no room. */

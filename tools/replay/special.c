@@ -10,10 +10,10 @@
 /* What must live as long as its case: a hook, or a region that backward runs again. */
 struct handle {
   struct handle *next;
-  wf_tensor *tensor;            /* hook: where it is registered */
+  wf_tensor *tensor; /* hook: where it is registered */
   uint64_t number;
   double scale;
-  runner *runner;               /* region */
+  runner *runner; /* region */
   const json_t *step;
   wf_tensor *results[MAX_GRADS];
 };
@@ -34,7 +34,9 @@ void free_handles(runner *r) {
   }
 }
 
-static const json_t *arg_of(const json_t *step, const char *name) { return json_object_get(json_object_get(step, "args"), name); }
+static const json_t *arg_of(const json_t *step, const char *name) {
+  return json_object_get(json_object_get(step, "args"), name);
+}
 
 static wf_tensor *input(registers *set, const json_t *list, size_t i) {
   const char *name = json_string_value(json_array_get(list, i));
@@ -42,7 +44,9 @@ static wf_tensor *input(registers *set, const json_t *list, size_t i) {
   return r && r->kind == REGISTER_TENSOR ? r->tensor : NULL;
 }
 
-static wf_tensor *step_input(registers *set, const json_t *step, size_t i) { return input(set, json_object_get(step, "in"), i); }
+static wf_tensor *step_input(registers *set, const json_t *step, size_t i) {
+  return input(set, json_object_get(step, "in"), i);
+}
 
 static reg *output(registers *set, const json_t *step, size_t i) {
   const char *name = json_string_value(json_array_get(json_object_get(step, "out"), i));
@@ -118,7 +122,8 @@ static wf_tensors tensors_of(registers *set, const json_t *list, wf_tensor **roo
 static void run_grad_of(registers *set, const json_t *step) {
   wf_tensor *room[3][MAX_GRADS];
   const json_t *in = json_object_get(step, "in");
-  wf_tensors outputs = tensors_of(set, json_array_get(in, 0), room[0]), inputs = tensors_of(set, json_array_get(in, 1), room[1]),
+  wf_tensors outputs = tensors_of(set, json_array_get(in, 0), room[0]),
+             inputs = tensors_of(set, json_array_get(in, 1), room[1]),
              grads = tensors_of(set, json_array_get(in, 2), room[2]);
   wf_backward_options o = backward_options(step);
   wf_tensors result = wf_autograd_grad(outputs, inputs, grads, json_is_true(arg_of(step, "allow_unused")), &o);

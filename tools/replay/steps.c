@@ -148,7 +148,8 @@ static void run_operator(runner *r, registers *set, const json_t *step, const ch
     return;
   }
   const char *text = wf_error_peek().text;
-  if (status == WF_NOT_IMPLEMENTED && (!strncmp(text, "no operator named", 17) || strstr(text, " has no parameter '"))) note_missing(r, op);
+  if (status == WF_NOT_IMPLEMENTED && (!strncmp(text, "no operator named", 17) || strstr(text, " has no parameter '")))
+    note_missing(r, op);
 }
 
 void run_steps(runner *r, registers *set, const json_t *steps, int *failed) {

@@ -12,14 +12,15 @@ typedef struct options {
 } options;
 
 static const struct argp_option option_table[] = {{"filter", 'f', "RE", 0, "only the cases whose name matches RE", 0},
-                                                   {"json", 'j', NULL, 0, "print one JSON array", 0},
-                                                   {0}};
+                                                  {"json", 'j', NULL, 0, "print one JSON array", 0},
+                                                  {0}};
 
 static error_t parse(int key, char *arg, struct argp_state *state) {
   options *o = state->input;
   switch (key) {
     case 'f':
-      if (regcomp(&o->bench.filter, arg, REG_EXTENDED | REG_NOSUB)) argp_failure(state, EXIT_MISUSE, 0, "'%s' is no regular expression", arg);
+      if (regcomp(&o->bench.filter, arg, REG_EXTENDED | REG_NOSUB))
+        argp_failure(state, EXIT_MISUSE, 0, "'%s' is no regular expression", arg);
       o->bench.filtered = true;
       return 0;
     case 'j': o->bench.json = true; return 0;
@@ -39,8 +40,8 @@ bool bench_wants(const bench *b, const char *name) { return !b->filtered || !reg
 void bench_print(bench *b, bench_row r) {
   double ratio = r.limit > 0 ? (r.lower_is_better ? r.limit / r.value : r.value / r.limit) : 0;
   if (b->json) {
-    printf("%s\n  {\"suite\": \"%s\", \"name\": \"%s\", \"value\": %.6g, \"unit\": \"%s\", \"better\": \"%s\", ", b->printed ? "," : "[", b->suite,
-           r.name, r.value, r.unit, r.lower_is_better ? "lower" : "higher");
+    printf("%s\n  {\"suite\": \"%s\", \"name\": \"%s\", \"value\": %.6g, \"unit\": \"%s\", \"better\": \"%s\", ",
+           b->printed ? "," : "[", b->suite, r.name, r.value, r.unit, r.lower_is_better ? "lower" : "higher");
     if (r.limit > 0) printf("\"limit\": %.6g, \"limit_ratio\": %.4f, ", r.limit, ratio);
     else printf("\"limit\": null, \"limit_ratio\": null, ");
     printf("\"emulated\": %s}", r.emulated ? "true" : "false");
@@ -65,11 +66,15 @@ double bench_median(double *values, int n) {
 }
 
 int command_bench(int argc, char **argv) {
-  static const struct argp argp = {option_table, parse, "SUITE",
+  static const struct argp argp = {option_table,
+                                   parse,
+                                   "SUITE",
                                    "Measure. Suites:\n"
                                    "  loader   images/s of the four pipelines on the emulated accelerator\v"
                                    "Example:\n  WEFT_SIM=link=pcie3x16,kernel_us=200 weft bench loader --json",
-                                   NULL, NULL, NULL};
+                                   NULL,
+                                   NULL,
+                                   NULL};
   argp_err_exit_status = EXIT_MISUSE;
   options o = {0};
   argp_parse(&argp, argc, argv, 0, NULL, &o);

@@ -12,7 +12,7 @@
 #define CHANNELS 3
 #define SIDE 224
 #define PIXELS (CHANNELS * SIDE * SIDE)
-#define IMAGES 64       /* different ones; samples go around */
+#define IMAGES 64 /* different ones; samples go around */
 #define BATCH 32
 #define BATCHES 30
 #define WARM 5
@@ -88,7 +88,8 @@ static bool run_pipeline(bench *b, wf_dataset *dataset, wf_pipeline pipeline, co
   if (good) {
     wf_loader_stats s = wf_loader_get_stats(loader);
     int64_t slowest = s.load_ns > s.copy_ns ? s.load_ns : s.copy_ns;
-    bench_print(b, (bench_row){name, "images/s", bench_median(rate, ROUNDS), slowest > 0 ? BATCH * 1e9 / (double)slowest : 0, false, true});
+    bench_print(b, (bench_row){name, "images/s", bench_median(rate, ROUNDS),
+                               slowest > 0 ? BATCH * 1e9 / (double)slowest : 0, false, true});
   }
   wf_loader_free(loader);
   return good;

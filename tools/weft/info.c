@@ -23,21 +23,24 @@ static void print_devices(void) {
 }
 
 static void print_device_json(void) {
-  printf("  \"devices\": {\"cpu\": %d, \"sim\": %d, \"cuda\": %d},\n", wf_device_count(WF_DEVICE_CPU), wf_device_count(WF_DEVICE_SIM),
-         wf_device_count(WF_DEVICE_CUDA));
+  printf("  \"devices\": {\"cpu\": %d, \"sim\": %d, \"cuda\": %d},\n", wf_device_count(WF_DEVICE_CPU),
+         wf_device_count(WF_DEVICE_SIM), wf_device_count(WF_DEVICE_CUDA));
 }
 
 int command_info(int argc, char **argv) {
-  static const struct argp argp = {option_table, parse, NULL, "What this build has, and what it found here.\vExample:\n  weft info --json",
-                                   NULL, NULL, NULL};
+  static const struct argp argp = {
+      option_table, parse, NULL, "What this build has, and what it found here.\vExample:\n  weft info --json",
+      NULL,         NULL,  NULL};
   argp_err_exit_status = EXIT_MISUSE;
   bool json = false;
   argp_parse(&argp, argc, argv, 0, NULL, &json);
   wf_build_info info = wf_get_build_info();
   if (json) {
-    printf("{\n  \"version\": \"%s\",\n  \"threads\": %d,\n  \"cpu\": \"%s\",\n", wf_version(), wf_num_threads(), info.cpu);
+    printf("{\n  \"version\": \"%s\",\n  \"threads\": %d,\n  \"cpu\": \"%s\",\n", wf_version(), wf_num_threads(),
+           info.cpu);
     print_device_json();
-    printf("  \"blas_core\": \"%s\",\n  \"blas_threading\": \"%s\",\n  \"dnnl\": \"%s\"\n}\n", info.blas_core, info.blas_threading, info.dnnl);
+    printf("  \"blas_core\": \"%s\",\n  \"blas_threading\": \"%s\",\n  \"dnnl\": \"%s\"\n}\n", info.blas_core,
+           info.blas_threading, info.dnnl);
     return EXIT_FINE;
   }
   printf("weft %s\n", wf_version());

@@ -19,9 +19,12 @@ static const command commands[] = {
 #define COMMANDS ((int)(sizeof commands / sizeof *commands))
 
 static int print_help(FILE *out) {
-  fprintf(out, "Usage: weft COMMAND [OPTION...]\nA tensor runtime in which every byte that moves is accounted for.\n\n");
+  fprintf(out,
+          "Usage: weft COMMAND [OPTION...]\nA tensor runtime in which every byte that moves is accounted for.\n\n");
   for (int i = 0; i < COMMANDS; i++) fprintf(out, "  %-8s %s\n", commands[i].name, commands[i].summary);
-  fprintf(out, "\n  --help     this list; 'weft COMMAND --help' tells more\n  --version  the version\n\nExample:\n  weft train --epochs 1 --report report.html\n");
+  fprintf(
+      out,
+      "\n  --help     this list; 'weft COMMAND --help' tells more\n  --version  the version\n\nExample:\n  weft train --epochs 1 --report report.html\n");
   return 0;
 }
 

@@ -11,14 +11,15 @@ typedef struct options {
 } options;
 
 static const struct argp_option option_table[] = {{"filter", 'f', "RE", 0, "only operators whose schema matches RE", 0},
-                                                   {"json", 'j', NULL, 0, "print a JSON array of schemas", 0},
-                                                   {0}};
+                                                  {"json", 'j', NULL, 0, "print a JSON array of schemas", 0},
+                                                  {0}};
 
 static error_t parse(int key, char *arg, struct argp_state *state) {
   options *o = state->input;
   switch (key) {
     case 'f':
-      if (regcomp(&o->filter, arg, REG_EXTENDED | REG_NOSUB)) argp_failure(state, EXIT_MISUSE, 0, "'%s' is no regular expression", arg);
+      if (regcomp(&o->filter, arg, REG_EXTENDED | REG_NOSUB))
+        argp_failure(state, EXIT_MISUSE, 0, "'%s' is no regular expression", arg);
       o->filtered = true;
       return 0;
     case 'j': o->json = true; return 0;
@@ -28,8 +29,9 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
 }
 
 int command_ops(int argc, char **argv) {
-  static const struct argp argp = {option_table, parse, NULL, "List the operators with their schemas.\vExample:\n  weft ops --filter conv",
-                                   NULL, NULL, NULL};
+  static const struct argp argp = {
+      option_table, parse, NULL, "List the operators with their schemas.\vExample:\n  weft ops --filter conv",
+      NULL,         NULL,  NULL};
   argp_err_exit_status = EXIT_MISUSE;
   options o = {0};
   argp_parse(&argp, argc, argv, 0, NULL, &o);

@@ -8,14 +8,35 @@
 
 #include "train.h"
 
-enum { KEY_DATA = 256, KEY_MODEL, KEY_DEVICE, KEY_PIPELINE, KEY_EPOCHS, KEY_BATCH, KEY_WORKERS, KEY_THREADS, KEY_SEED, KEY_LR, KEY_OPTIMIZER, KEY_SCHEDULE,
-       KEY_LIMIT, KEY_REPORT, KEY_TRACE, KEY_SAVE, KEY_LOAD, KEY_EVALUATE, KEY_JSON };
+enum {
+  KEY_DATA = 256,
+  KEY_MODEL,
+  KEY_DEVICE,
+  KEY_PIPELINE,
+  KEY_EPOCHS,
+  KEY_BATCH,
+  KEY_WORKERS,
+  KEY_THREADS,
+  KEY_SEED,
+  KEY_LR,
+  KEY_OPTIMIZER,
+  KEY_SCHEDULE,
+  KEY_LIMIT,
+  KEY_REPORT,
+  KEY_TRACE,
+  KEY_SAVE,
+  KEY_LOAD,
+  KEY_EVALUATE,
+  KEY_JSON
+};
 
 static const struct argp_option option_table[] = {
-    {"data", KEY_DATA, "fashion-mnist[:DIR]", 0, "data set, and the folder of its four IDX files (default: the Debian package's)", 0},
+    {"data", KEY_DATA, "fashion-mnist[:DIR]", 0,
+     "data set, and the folder of its four IDX files (default: the Debian package's)", 0},
     {"model", KEY_MODEL, "cnn", 0, "network", 0},
     {"device", KEY_DEVICE, "cpu|sim", 0, "where it computes: the host, or the emulated accelerator (default sim)", 0},
-    {"pipeline", KEY_PIPELINE, "NAME", 0, "plain, pinned, async or prefetch (default): how batches get to the device", 0},
+    {"pipeline", KEY_PIPELINE, "NAME", 0, "plain, pinned, async or prefetch (default): how batches get to the device",
+     0},
     {"epochs", KEY_EPOCHS, "N", 0, "passes over the training images (default 1)", 0},
     {"batch", KEY_BATCH, "N", 0, "images a batch (default 128)", 0},
     {"workers", KEY_WORKERS, "N", 0, "threads that load (default 1; 0: the training thread)", 0},
@@ -40,7 +61,8 @@ static void read_count(struct argp_state *state, const char *name, const char *t
 
 static void read_data(struct argp_state *state, const char *text, train_options *o) {
   size_t n = strlen("fashion-mnist");
-  if (strncmp(text, "fashion-mnist", n) || (text[n] && text[n] != ':')) argp_error(state, "unknown data set '%s': fashion-mnist[:DIR]", text);
+  if (strncmp(text, "fashion-mnist", n) || (text[n] && text[n] != ':'))
+    argp_error(state, "unknown data set '%s': fashion-mnist[:DIR]", text);
   else if (text[n]) o->data_dir = text + n + 1;
 }
 
@@ -71,7 +93,8 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
       o->adamw = !strcmp(arg, "adamw");
       return 0;
     case KEY_SCHEDULE:
-      if (strcmp(arg, "linear") && strcmp(arg, "constant")) argp_error(state, "unknown schedule '%s': linear or constant", arg);
+      if (strcmp(arg, "linear") && strcmp(arg, "constant"))
+        argp_error(state, "unknown schedule '%s': linear or constant", arg);
       o->linear = !strcmp(arg, "linear");
       return 0;
     case KEY_REPORT: o->report_path = arg; return 0;
@@ -128,7 +151,8 @@ static wf_status make_model(train_run *run) {
 
 static wf_status make_optimizer(train_run *run) {
   wf_tensors params = wf_module_parameters(run->model);
-  run->optimizer = run->options->adamw ? wf_adamw_new(params, run->options->lr, NULL) : wf_sgd_new(params, run->options->lr, NULL);
+  run->optimizer =
+      run->options->adamw ? wf_adamw_new(params, run->options->lr, NULL) : wf_sgd_new(params, run->options->lr, NULL);
   wf_module_list_free(params);
   return wf_error_peek().status;
 }
@@ -166,13 +190,24 @@ static int run_all(train_run *run) {
 }
 
 int command_train(int argc, char **argv) {
-  static const struct argp argp = {option_table, parse, NULL,
+  static const struct argp argp = {option_table,
+                                   parse,
+                                   NULL,
                                    "Train a model and account for every byte that moved.\vExample:\n"
                                    "  weft train --device sim --pipeline prefetch --report report.html",
-                                   NULL, NULL, NULL};
+                                   NULL,
+                                   NULL,
+                                   NULL};
   argp_err_exit_status = EXIT_MISUSE;
-  train_options o = {.device = wf_sim(0), .pipeline = WF_PIPELINE_PREFETCH, .epochs = 1, .batch = 128, .workers = 1, .limit = -1,
-                     .lr = 2e-3, .adamw = true, .linear = true};
+  train_options o = {.device = wf_sim(0),
+                     .pipeline = WF_PIPELINE_PREFETCH,
+                     .epochs = 1,
+                     .batch = 128,
+                     .workers = 1,
+                     .limit = -1,
+                     .lr = 2e-3,
+                     .adamw = true,
+                     .linear = true};
   argp_parse(&argp, argc, argv, 0, NULL, &o);
   o.progress = isatty(STDERR_FILENO) && !o.json;
   if (o.threads && wf_set_num_threads((int)o.threads)) return fail_with_error("train", EXIT_MISUSE);

@@ -6,13 +6,13 @@
 
 /* What the command line asks for. */
 typedef struct train_options {
-  const char *data_dir;            /* NULL: where the package puts it */
+  const char *data_dir; /* NULL: where the package puts it */
   wf_device device;
   wf_pipeline pipeline;
   int64_t epochs, batch, workers, threads, seed, limit; /* threads 0: as the environment says; limit -1: all */
   double lr;
   bool adamw;
-  bool linear;                     /* the rate falls to zero over the run; else it is constant */
+  bool linear; /* the rate falls to zero over the run; else it is constant */
   bool evaluate_only, json, progress;
   const char *report_path, *trace_path, *save_path, *load_path;
 } train_options;
@@ -24,7 +24,7 @@ typedef struct train_run {
   wf_module *model;
   wf_optimizer *optimizer;
   wf_report *report;
-  int64_t images;                  /* trained on */
+  int64_t images; /* trained on */
   int64_t batches;
   int64_t start_ns, end_ns;        /* of the training part */
   double loss;                     /* mean of the last epoch */

@@ -5,7 +5,7 @@
 #include "train.h"
 
 #define TEST_BATCH 500
-#define WARM_BATCHES 10   /* buffers, primitives and caches are made in the first few */
+#define WARM_BATCHES 10 /* buffers, primitives and caches are made in the first few */
 #define PROGRESS_EVERY 25
 
 /* Mean and deviation of Fashion-MNIST's pixels, as the peer script has them. */
@@ -73,7 +73,8 @@ static wf_status train_batch(const train_run *run, const wf_batch *batch, wf_ten
 
 static void show_progress(const train_run *run, int64_t epoch, int64_t batches) {
   if (!run->options->progress || run->batches % PROGRESS_EVERY) return;
-  fprintf(stderr, "\repoch %lld: batch %lld of %lld", (long long)epoch + 1, (long long)(run->batches - epoch * batches), (long long)batches);
+  fprintf(stderr, "\repoch %lld: batch %lld of %lld", (long long)epoch + 1, (long long)(run->batches - epoch * batches),
+          (long long)batches);
   fflush(stderr);
 }
 
@@ -111,7 +112,8 @@ static wf_status train_with(train_run *run, wf_loader *loader) {
   wf_status status = total ? WF_OK : wf_error_peek().status;
   run->start_ns = wf_clock_ns();
   wf_module_train(run->model, true);
-  for (int64_t epoch = 0; !status && epoch < run->options->epochs && !interrupted(); epoch++) status = train_epoch(run, loader, epoch, total);
+  for (int64_t epoch = 0; !status && epoch < run->options->epochs && !interrupted(); epoch++)
+    status = train_epoch(run, loader, epoch, total);
   if (!status) status = wf_device_sync(run->options->device);
   run->end_ns = wf_clock_ns();
   run->interrupted = interrupted();

@@ -18,7 +18,11 @@ static void add_facts(train_run *run) {
   const struct {
     const char *name;
     int64_t value;
-  } counts[] = {{"epochs", o->epochs}, {"batch", o->batch}, {"workers", o->workers}, {"threads", wf_num_threads()}, {"seed", o->seed}};
+  } counts[] = {{"epochs", o->epochs},
+                {"batch", o->batch},
+                {"workers", o->workers},
+                {"threads", wf_num_threads()},
+                {"seed", o->seed}};
   for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
     snprintf(text, sizeof text, "%lld", (long long)counts[i].value);
     wf_report_fact(run->report, counts[i].name, text);
@@ -42,7 +46,8 @@ static void add_numbers(train_run *run) {
 
 static void add_memory(train_run *run, bool pinned) {
   wf_allocator_stats stats;
-  if (!wf_memory_stats(run->options->device, pinned, &stats)) wf_report_memory(run->report, run->options->device, pinned, &stats);
+  if (!wf_memory_stats(run->options->device, pinned, &stats))
+    wf_report_memory(run->report, run->options->device, pinned, &stats);
 }
 
 static wf_status print(train_run *run) {

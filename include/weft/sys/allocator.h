@@ -26,9 +26,9 @@ typedef enum wf_allocator_action {
 typedef struct wf_allocator_event {
   wf_allocator_action action;
   uintptr_t address;
-  size_t size;              /* bytes asked for; of segments their size; of OOM the rounded request */
+  size_t size; /* bytes asked for; of segments their size; of OOM the rounded request */
   uint64_t stream;
-  const void *owner;        /* what wf_block_set_owner said, NULL else */
+  const void *owner; /* what wf_block_set_owner said, NULL else */
 } wf_allocator_event;
 
 /** Where segments come from and how streams report progress. Every call may be made from inside any call of the policy. */
@@ -39,8 +39,8 @@ typedef struct wf_allocator_driver {
   void (*give)(void *context, uintptr_t address, size_t bytes);
   /* Marks the present end of `stream`'s queue; 0: everything is done already. Optional with query and wait. */
   uint64_t (*record)(void *context, uint64_t stream);
-  bool (*query)(void *context, uint64_t event);   /* is it done? A true answer retires the event */
-  void (*wait)(void *context, uint64_t event);    /* until done; retires the event */
+  bool (*query)(void *context, uint64_t event); /* is it done? A true answer retires the event */
+  void (*wait)(void *context, uint64_t event);  /* until done; retires the event */
   /* Is told of everything that happens, right after it did. Optional; must not call the policy. */
   void (*observe)(void *context, const wf_allocator_event *event);
   /* Address space that memory is put behind in pieces: for expandable_segments:True. Optional, all four or none. `map` gives
@@ -64,7 +64,7 @@ typedef struct wf_allocator_options {
   const char *conf;        /* "max_split_size_mb:128,roundup_power2_divisions:4"; NULL: all defaults */
   const char *device_name; /* how texts name the memory: "CUDA", "sim", "pinned" */
   int device_index;
-  size_t total_bytes;      /* capacity of the device for texts, fractions and address space; 0 unknown */
+  size_t total_bytes; /* capacity of the device for texts, fractions and address space; 0 unknown */
   wf_allocator_ties ties;
 } wf_allocator_options;
 /** The default options: no configuration, the name "CUDA", capacity unknown. */
@@ -110,7 +110,7 @@ typedef struct wf_adopted_block {
 /** A segment as it was found, with the blocks of it that are in use. */
 typedef struct wf_adopted_segment {
   uintptr_t address;
-  size_t size;             /* of an expandable one: the part with memory behind it; address space without limit follows */
+  size_t size; /* of an expandable one: the part with memory behind it; address space without limit follows */
   uint64_t stream;
   bool large, expandable;
   const wf_adopted_block *blocks; /* in use, by offset; each gap between them is one free block */
@@ -142,7 +142,7 @@ WF_API void wf_allocator_reset_accumulated(wf_allocator *allocator);
 typedef enum wf_block_state { WF_BLOCK_ALLOCATED, WF_BLOCK_PENDING, WF_BLOCK_FREE } wf_block_state;
 /** One block as wf_allocator_walk shows it. */
 typedef struct wf_block_view {
-  int segment;              /* counted from 0 in order of address */
+  int segment; /* counted from 0 in order of address */
   uintptr_t segment_address;
   size_t segment_size;
   uintptr_t address;
@@ -150,13 +150,14 @@ typedef struct wf_block_view {
   uint64_t stream;
   wf_block_state state;
   bool large;
-  bool expandable;          /* the segment is a stretch of an expandable one that has memory without interruption */
+  bool expandable; /* the segment is a stretch of an expandable one that has memory without interruption */
   bool private_pool;
-  uint64_t pool;            /* number of the private pool */
-  const void *owner;        /* what wf_block_set_owner said, NULL else */
+  uint64_t pool;     /* number of the private pool */
+  const void *owner; /* what wf_block_set_owner said, NULL else */
 } wf_block_view;
 /** Calls `fn` for each block, by address of segment and block. */
-WF_API void wf_allocator_walk(const wf_allocator *allocator, void (*fn)(const wf_block_view *view, void *context), void *context);
+WF_API void wf_allocator_walk(const wf_allocator *allocator, void (*fn)(const wf_block_view *view, void *context),
+                              void *context);
 /** Attaches a word to a block for reports: who holds it. */
 WF_API void wf_block_set_owner(wf_block *block, const void *owner);
 

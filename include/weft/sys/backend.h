@@ -22,19 +22,20 @@ typedef struct wf_transfer {
   void *dst;
   const void *src;
   size_t bytes;
-  bool host_pinned;   /* the host side is pinned memory; else it is pageable, and the source is staged before the call returns */
+  bool
+      host_pinned; /* the host side is pinned memory; else it is pageable, and the source is staged before the call returns */
   wf_tag tag;
 } wf_transfer;
 
 /** One kind of device. Slots return a status and, on failure, have set the error record (weft/sys needs no other report).
  *  `dev`, `stream`, `event` are the backend's own objects. Required unless marked optional. Thread: any. */
 typedef struct wf_backend {
-  uint32_t abi;       /* WF_SYS_ABI */
+  uint32_t abi; /* WF_SYS_ABI */
   wf_device_type type;
-  const char *name;   /* "cpu", "sim" */
-  bool host_access;   /* WF_MEM_DEVICE addresses can be dereferenced by the host */
-  bool asynchronous;  /* launch returns before the work is done */
-  bool emulated;      /* times measured on it are a model's, not a machine's: reports label them */
+  const char *name;  /* "cpu", "sim" */
+  bool host_access;  /* WF_MEM_DEVICE addresses can be dereferenced by the host */
+  bool asynchronous; /* launch returns before the work is done */
+  bool emulated;     /* times measured on it are a model's, not a machine's: reports label them */
 
   int (*count)(void);
   wf_status (*open)(int index, void **dev);
@@ -51,7 +52,7 @@ typedef struct wf_backend {
   /* id: the number by which trace events name the stream, 0 for the default stream, which is made first. */
   wf_status (*stream_new)(void *dev, int priority, uint32_t id, void **stream);
   void (*stream_free)(void *dev, void *stream);
-  wf_status (*stream_sync)(void *dev, void *stream);   /* reports an earlier asynchronous fault */
+  wf_status (*stream_sync)(void *dev, void *stream); /* reports an earlier asynchronous fault */
   bool (*stream_query)(void *dev, void *stream);
   wf_status (*device_sync)(void *dev);
 

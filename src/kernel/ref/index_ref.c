@@ -40,8 +40,8 @@ bool wf__ref_index_in_range(const wf_plan *plan, int64_t *bad) {
 /* to := from, or to := to + number · from. */
 typedef void (*one_fn)(char *to, const char *from, wf_scalar number);
 
-#define ADD(NAME, T, ACC, LOAD, STORE)                                                                        \
-  static void add_##NAME(char *to, const char *from, wf_scalar number) {                                      \
+#define ADD(NAME, T, ACC, LOAD, STORE)                                                                          \
+  static void add_##NAME(char *to, const char *from, wf_scalar number) {                                        \
     WF__AT(T, to, 0) = STORE(LOAD(WF__AT(T, to, 0)) + wf__ref_number_##ACC(number) * LOAD(WF__AT(T, from, 0))); \
   }
 WF__REF_FLOATS(ADD)

@@ -48,7 +48,8 @@ void wf__ref_nll(const wf_plan *plan, int64_t begin, int64_t end) {
   const wf_operand *out = &plan->operand[0];
   double weight;
   for (int64_t n = begin; n < end; n++)
-    for (int64_t s = 0; s < plan->shape[2][2]; s++) set_number(out, n * out->stride[0] + s * out->stride[1], loss_at(plan, n, s, &weight));
+    for (int64_t s = 0; s < plan->shape[2][2]; s++)
+      set_number(out, n * out->stride[0] + s * out->stride[1], loss_at(plan, n, s, &weight));
 }
 
 void wf__ref_nll_reduced(const wf_plan *plan) {
@@ -68,7 +69,8 @@ void wf__ref_nll_backward(const wf_plan *plan, int64_t begin, int64_t end) {
   double divisor = plan->param.index.count == 1 ? number(&plan->operand[2], 0) : 1;
   for (int64_t n = begin; n < end; n++)
     for (int64_t s = 0; s < size[2]; s++) {
-      for (int64_t c = 0; c < size[1]; c++) set_number(in, n * in->stride[0] + c * in->stride[1] + s * in->stride[2], 0);
+      for (int64_t c = 0; c < size[1]; c++)
+        set_number(in, n * in->stride[0] + c * in->stride[1] + s * in->stride[2], 0);
       int64_t t = target_at(plan, n, s);
       if (t == plan->param.index.step) continue;
       double g = number(grad, plan->param.index.count ? 0 : n * grad->stride[0] + s * grad->stride[1]);

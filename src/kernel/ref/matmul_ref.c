@@ -12,21 +12,22 @@ typedef struct matrix {
 static matrix matrix_of(const wf_plan *plan, int operand, int64_t batch) {
   const wf_operand *o = &plan->operand[operand];
   if (!o->data) return (matrix){0};
-  return (matrix){(char *)o->data + wf__matmul_batch_offset(plan, operand, batch), o->stride[plan->ndim - 2], o->stride[plan->ndim - 1]};
+  return (matrix){(char *)o->data + wf__matmul_batch_offset(plan, operand, batch), o->stride[plan->ndim - 2],
+                  o->stride[plan->ndim - 1]};
 }
 
-#define ROW(NAME, T, ACC, LOAD, STORE)                                                                                         \
-  static void row_##NAME(const wf_plan *plan, matrix out, matrix a, matrix b, matrix c, int64_t i) {                           \
-    ACC alpha = wf__ref_number_##ACC(plan->scalar[0]), beta = wf__ref_number_##ACC(plan->scalar[1]);                           \
-    int64_t n = plan->size[plan->ndim - 1], k = plan->param.matmul.k;                                                          \
-    for (int64_t j = 0; j < n; j++) {                                                                                          \
-      ACC sum = 0;                                                                                                             \
-      for (int64_t p = 0; p < k; p++)                                                                                          \
-        sum += LOAD(WF__AT(T, a.data, i * a.row + p * a.column)) * LOAD(WF__AT(T, b.data, p * b.row + j * b.column));          \
-      sum *= alpha;                                                                                                            \
-      if (beta != 0) sum += beta * LOAD(WF__AT(T, c.data, i * c.row + j * c.column));                                          \
-      WF__AT(T, out.data, i * out.row + j * out.column) = STORE(sum);                                                          \
-    }                                                                                                                          \
+#define ROW(NAME, T, ACC, LOAD, STORE)                                                                                \
+  static void row_##NAME(const wf_plan *plan, matrix out, matrix a, matrix b, matrix c, int64_t i) {                  \
+    ACC alpha = wf__ref_number_##ACC(plan->scalar[0]), beta = wf__ref_number_##ACC(plan->scalar[1]);                  \
+    int64_t n = plan->size[plan->ndim - 1], k = plan->param.matmul.k;                                                 \
+    for (int64_t j = 0; j < n; j++) {                                                                                 \
+      ACC sum = 0;                                                                                                    \
+      for (int64_t p = 0; p < k; p++)                                                                                 \
+        sum += LOAD(WF__AT(T, a.data, i * a.row + p * a.column)) * LOAD(WF__AT(T, b.data, p * b.row + j * b.column)); \
+      sum *= alpha;                                                                                                   \
+      if (beta != 0) sum += beta * LOAD(WF__AT(T, c.data, i * c.row + j * c.column));                                 \
+      WF__AT(T, out.data, i *out.row + j * out.column) = STORE(sum);                                                  \
+    }                                                                                                                 \
   }
 WF__REF_FLOATS(ROW)
 WF__REF_INTS(ROW)

@@ -29,12 +29,14 @@ static inline void transpose(char *dst, int64_t dst_stride, const char *src, int
     (void)stream;                                                                                                 \
     transpose(dst, dst_stride, src, src_stride, rows, cols, bytes);                                               \
   }
+/* clang-format off: it moves these lines at every run */
 WF_SIZE(1)
 WF_SIZE(2)
 WF_SIZE(4)
 WF_SIZE(8)
 WF_SIZE(16)
 #undef WF_SIZE
+/* clang-format on */
 
 static void stream_bytes(void *dst, const void *src, int64_t bytes) { memcpy(dst, src, (size_t)bytes); }
 

@@ -19,7 +19,8 @@ static void vector_set(const wf_plan *plan, int i, int64_t c, double value) {
 /* Row `row` of the stats in operand i. */
 static double stat_at(const wf_plan *plan, int i, int row, int64_t c) {
   const wf_operand *o = &plan->operand[i];
-  return wf__scalar_double(wf__scalar_load((wf_dtype)o->dtype, (char *)o->data + row * o->stride[0] + c * o->stride[1]));
+  return wf__scalar_double(
+      wf__scalar_load((wf_dtype)o->dtype, (char *)o->data + row * o->stride[0] + c * o->stride[1]));
 }
 static void stat_set(const wf_plan *plan, int i, int row, int64_t c, double value) {
   const wf_operand *o = &plan->operand[i];
@@ -45,10 +46,12 @@ static void finish_channel(const wf_plan *plan, int64_t c, double mean, double s
 }
 
 void wf__norm_finish_stats(const wf_plan *plan, const double *mean, const double *squares, int64_t count) {
-  for (int64_t c = 0; c < CHANNELS(plan, 4); c++) finish_channel(plan, c, mean ? mean[c] : 0, squares ? squares[c] : 0, count);
+  for (int64_t c = 0; c < CHANNELS(plan, 4); c++)
+    finish_channel(plan, c, mean ? mean[c] : 0, squares ? squares[c] : 0, count);
 }
 
-void wf__norm_finish_backward(const wf_plan *plan, const double *sum, const double *product, int64_t count, float *slope, float *offset) {
+void wf__norm_finish_backward(const wf_plan *plan, const double *sum, const double *product, int64_t count,
+                              float *slope, float *offset) {
   for (int64_t c = 0; c < CHANNELS(plan, 4); c++) {
     double inverse = stat_at(plan, 5, 1, c), scale = stat_at(plan, 5, 2, c);
     vector_set(plan, 1, c, product[c] * inverse);
@@ -76,53 +79,53 @@ static int64_t places(const wf_plan *plan, int o) {
   for (int d = 0; d < plan->rank[o]; d++) n *= d == 1 ? 1 : plan->shape[o][d];
   return n;
 }
-#define CHANNEL(o, c) ((char *)plan->operand[o].data + (c) * plan->operand[o].stride[1])
+#define CHANNEL(o, c) ((char *)plan->operand[o].data + (c)*plan->operand[o].stride[1])
 
-#define LOOPS(NAME, T, ACC, LOAD, STORE)                                                                              \
-  static void batch_##NAME(const wf_plan *plan, int64_t c) {                                                          \
-    int64_t n = places(plan, 4);                                                                                      \
-    double mean = 0, squares = 0;                                                                                     \
-    if (plan->param.norm.training) {                                                                                  \
-      for (int64_t i = 0; i < n; i++) mean += (double)LOAD(WF__AT(T, CHANNEL(4, c), place(plan, 4, i)));              \
-      mean /= (double)n;                                                                                              \
-      for (int64_t i = 0; i < n; i++) {                                                                               \
-        double d = (double)LOAD(WF__AT(T, CHANNEL(4, c), place(plan, 4, i))) - mean;                                  \
-        squares += d * d;                                                                                             \
-      }                                                                                                               \
-    }                                                                                                                 \
-    finish_channel(plan, c, mean, squares, n);                                                                        \
-    ACC scale = (ACC)stat_at(plan, 1, 2, c), shift = (ACC)stat_at(plan, 1, 3, c);                                     \
-    for (int64_t i = 0; i < n; i++) {                                                                                 \
-      ACC t = LOAD(WF__AT(T, CHANNEL(4, c), place(plan, 4, i))) * scale + shift;                                      \
-      WF__AT(T, CHANNEL(0, c), place(plan, 0, i)) = STORE(plan->param.norm.relu && t <= 0 ? 0 : t);                   \
-    }                                                                                                                 \
-  }                                                                                                                   \
-  /* the gradient behind the relu at place i */                                                                       \
-  static double gradient_##NAME(const wf_plan *plan, int64_t c, int64_t i, ACC x) {                                   \
-    ACC t = x * (ACC)stat_at(plan, 5, 2, c) + (ACC)stat_at(plan, 5, 3, c);                                            \
-    if (plan->param.norm.relu && t <= 0) return 0;                                                                    \
-    return (double)LOAD(WF__AT(T, CHANNEL(3, c), place(plan, 3, i)));                                                 \
-  }                                                                                                                   \
-  static void batch_backward_##NAME(const wf_plan *plan, int64_t c) {                                                 \
-    int64_t n = places(plan, 4);                                                                                      \
-    double mean = stat_at(plan, 5, 0, c), inverse = stat_at(plan, 5, 1, c), scale = stat_at(plan, 5, 2, c);           \
-    double sum = 0, product = 0;                                                                                      \
-    for (int64_t i = 0; i < n; i++) {                                                                                 \
-      ACC x = LOAD(WF__AT(T, CHANNEL(4, c), place(plan, 4, i)));                                                      \
-      double g = gradient_##NAME(plan, c, i, x);                                                                      \
-      sum += g;                                                                                                       \
-      product += g * ((double)x - mean);                                                                              \
-    }                                                                                                                 \
-    vector_set(plan, 1, c, product * inverse);                                                                        \
-    vector_set(plan, 2, c, sum);                                                                                      \
-    if (!plan->operand[0].data) return;                                                                               \
-    bool training = plan->param.norm.training;                                                                        \
-    double slope = training ? inverse * inverse * product / (double)n : 0, offset = training ? sum / (double)n : 0;   \
-    for (int64_t i = 0; i < n; i++) {                                                                                 \
-      ACC x = LOAD(WF__AT(T, CHANNEL(4, c), place(plan, 4, i)));                                                      \
-      double g = gradient_##NAME(plan, c, i, x);                                                                      \
-      WF__AT(T, CHANNEL(0, c), place(plan, 0, i)) = STORE((ACC)(scale * (g - ((double)x - mean) * slope - offset)));  \
-    }                                                                                                                 \
+#define LOOPS(NAME, T, ACC, LOAD, STORE)                                                                             \
+  static void batch_##NAME(const wf_plan *plan, int64_t c) {                                                         \
+    int64_t n = places(plan, 4);                                                                                     \
+    double mean = 0, squares = 0;                                                                                    \
+    if (plan->param.norm.training) {                                                                                 \
+      for (int64_t i = 0; i < n; i++) mean += (double)LOAD(WF__AT(T, CHANNEL(4, c), place(plan, 4, i)));             \
+      mean /= (double)n;                                                                                             \
+      for (int64_t i = 0; i < n; i++) {                                                                              \
+        double d = (double)LOAD(WF__AT(T, CHANNEL(4, c), place(plan, 4, i))) - mean;                                 \
+        squares += d * d;                                                                                            \
+      }                                                                                                              \
+    }                                                                                                                \
+    finish_channel(plan, c, mean, squares, n);                                                                       \
+    ACC scale = (ACC)stat_at(plan, 1, 2, c), shift = (ACC)stat_at(plan, 1, 3, c);                                    \
+    for (int64_t i = 0; i < n; i++) {                                                                                \
+      ACC t = LOAD(WF__AT(T, CHANNEL(4, c), place(plan, 4, i))) * scale + shift;                                     \
+      WF__AT(T, CHANNEL(0, c), place(plan, 0, i)) = STORE(plan->param.norm.relu && t <= 0 ? 0 : t);                  \
+    }                                                                                                                \
+  }                                                                                                                  \
+  /* the gradient behind the relu at place i */                                                                      \
+  static double gradient_##NAME(const wf_plan *plan, int64_t c, int64_t i, ACC x) {                                  \
+    ACC t = x * (ACC)stat_at(plan, 5, 2, c) + (ACC)stat_at(plan, 5, 3, c);                                           \
+    if (plan->param.norm.relu && t <= 0) return 0;                                                                   \
+    return (double)LOAD(WF__AT(T, CHANNEL(3, c), place(plan, 3, i)));                                                \
+  }                                                                                                                  \
+  static void batch_backward_##NAME(const wf_plan *plan, int64_t c) {                                                \
+    int64_t n = places(plan, 4);                                                                                     \
+    double mean = stat_at(plan, 5, 0, c), inverse = stat_at(plan, 5, 1, c), scale = stat_at(plan, 5, 2, c);          \
+    double sum = 0, product = 0;                                                                                     \
+    for (int64_t i = 0; i < n; i++) {                                                                                \
+      ACC x = LOAD(WF__AT(T, CHANNEL(4, c), place(plan, 4, i)));                                                     \
+      double g = gradient_##NAME(plan, c, i, x);                                                                     \
+      sum += g;                                                                                                      \
+      product += g * ((double)x - mean);                                                                             \
+    }                                                                                                                \
+    vector_set(plan, 1, c, product *inverse);                                                                        \
+    vector_set(plan, 2, c, sum);                                                                                     \
+    if (!plan->operand[0].data) return;                                                                              \
+    bool training = plan->param.norm.training;                                                                       \
+    double slope = training ? inverse * inverse * product / (double)n : 0, offset = training ? sum / (double)n : 0;  \
+    for (int64_t i = 0; i < n; i++) {                                                                                \
+      ACC x = LOAD(WF__AT(T, CHANNEL(4, c), place(plan, 4, i)));                                                     \
+      double g = gradient_##NAME(plan, c, i, x);                                                                     \
+      WF__AT(T, CHANNEL(0, c), place(plan, 0, i)) = STORE((ACC)(scale * (g - ((double)x - mean) * slope - offset))); \
+    }                                                                                                                \
   }
 WF__REF_FLOATS(LOOPS)
 #undef LOOPS

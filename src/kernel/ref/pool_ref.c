@@ -7,8 +7,8 @@
 
 #define STRIDE(i, d) (plan->operand[i].stride[d])
 #define SIZE(i, d) (plan->shape[i][d])
-#define PLANE(i, n, c) ((char *)plan->operand[i].data + (n) * STRIDE(i, 0) + (c) * STRIDE(i, 1))
-#define PLACE(T, plane, i, h, w) WF__AT(T, plane, (h) * STRIDE(i, 2) + (w) * STRIDE(i, 3))
+#define PLANE(i, n, c) ((char *)plan->operand[i].data + (n)*STRIDE(i, 0) + (c)*STRIDE(i, 1))
+#define PLACE(T, plane, i, h, w) WF__AT(T, plane, (h)*STRIDE(i, 2) + (w)*STRIDE(i, 3))
 
 typedef void (*plane_fn)(const wf_plan *plan, int64_t n, int64_t c);
 
@@ -20,10 +20,8 @@ static void planes(const wf_plan *plan, const plane_fn *table, int64_t begin, in
 /* ---- maximum ------------------------------------------------------------------------------------------------------------ */
 
 static void store_index(const wf_plan *plan, char *plane, int64_t oh, int64_t ow, int64_t in_input, int64_t in_window) {
-  if (plan->operand[1].dtype == WF_U8)
-    PLACE(uint8_t, plane, 1, oh, ow) = (uint8_t)in_window;
-  else
-    PLACE(int64_t, plane, 1, oh, ow) = in_input;
+  if (plan->operand[1].dtype == WF_U8) PLACE(uint8_t, plane, 1, oh, ow) = (uint8_t)in_window;
+  else PLACE(int64_t, plane, 1, oh, ow) = in_input;
 }
 
 /* Where in the input's plane the maximum of output (oh, ow) lies. */
@@ -41,28 +39,29 @@ static void locate(const wf_plan *plan, const char *plane, int64_t oh, int64_t o
 }
 
 #define NEVER(v) false
-#define MAX_LOOPS(NAME, T, WIDE, LOAD, IS_NAN, LEAST)                                                                   \
-  static void max_window_##NAME(const wf_plan *plan, const char *in, char *out, char *index, int64_t oh, int64_t ow) {  \
-    const wf_conv_param *p = &plan->param.conv;                                                                         \
-    int64_t h0 = oh * p->stride[0] - p->padding[0], w0 = ow * p->stride[1] - p->padding[1], at = -1, at_window = 0;     \
-    T best = LEAST;                                                                                                     \
-    for (int64_t kh = 0; kh < p->kernel[0]; kh++)                                                                       \
-      for (int64_t kw = 0; kw < p->kernel[1]; kw++) {                                                                   \
-        int64_t h = h0 + kh * p->dilation[0], w = w0 + kw * p->dilation[1];                                             \
-        if (h < 0 || w < 0 || h >= SIZE(2, 2) || w >= SIZE(2, 3)) continue;                                             \
-        T element = PLACE(T, in, 2, h, w);                                                                              \
-        if (at >= 0 && !((WIDE)LOAD(element) > (WIDE)LOAD(best)) && !IS_NAN((WIDE)LOAD(element))) continue;             \
-        best = element;                                                                                                 \
-        at = h * SIZE(2, 3) + w;                                                                                        \
-        at_window = kh * p->kernel[1] + kw;                                                                             \
-      }                                                                                                                 \
-    PLACE(T, out, 0, oh, ow) = best;                                                                                    \
-    if (index) store_index(plan, index, oh, ow, at < 0 ? 0 : at, at_window);                                            \
-  }                                                                                                                     \
-  static void max_##NAME(const wf_plan *plan, int64_t n, int64_t c) {                                                   \
-    char *index = plan->operand[1].data ? PLANE(1, n, c) : NULL;                                                        \
-    for (int64_t oh = 0; oh < SIZE(0, 2); oh++)                                                                         \
-      for (int64_t ow = 0; ow < SIZE(0, 3); ow++) max_window_##NAME(plan, PLANE(2, n, c), PLANE(0, n, c), index, oh, ow);\
+#define MAX_LOOPS(NAME, T, WIDE, LOAD, IS_NAN, LEAST)                                                                  \
+  static void max_window_##NAME(const wf_plan *plan, const char *in, char *out, char *index, int64_t oh, int64_t ow) { \
+    const wf_conv_param *p = &plan->param.conv;                                                                        \
+    int64_t h0 = oh * p->stride[0] - p->padding[0], w0 = ow * p->stride[1] - p->padding[1], at = -1, at_window = 0;    \
+    T best = LEAST;                                                                                                    \
+    for (int64_t kh = 0; kh < p->kernel[0]; kh++)                                                                      \
+      for (int64_t kw = 0; kw < p->kernel[1]; kw++) {                                                                  \
+        int64_t h = h0 + kh * p->dilation[0], w = w0 + kw * p->dilation[1];                                            \
+        if (h < 0 || w < 0 || h >= SIZE(2, 2) || w >= SIZE(2, 3)) continue;                                            \
+        T element = PLACE(T, in, 2, h, w);                                                                             \
+        if (at >= 0 && !((WIDE)LOAD(element) > (WIDE)LOAD(best)) && !IS_NAN((WIDE)LOAD(element))) continue;            \
+        best = element;                                                                                                \
+        at = h * SIZE(2, 3) + w;                                                                                       \
+        at_window = kh * p->kernel[1] + kw;                                                                            \
+      }                                                                                                                \
+    PLACE(T, out, 0, oh, ow) = best;                                                                                   \
+    if (index) store_index(plan, index, oh, ow, at < 0 ? 0 : at, at_window);                                           \
+  }                                                                                                                    \
+  static void max_##NAME(const wf_plan *plan, int64_t n, int64_t c) {                                                  \
+    char *index = plan->operand[1].data ? PLANE(1, n, c) : NULL;                                                       \
+    for (int64_t oh = 0; oh < SIZE(0, 2); oh++)                                                                        \
+      for (int64_t ow = 0; ow < SIZE(0, 3); ow++)                                                                      \
+        max_window_##NAME(plan, PLANE(2, n, c), PLANE(0, n, c), index, oh, ow);                                        \
   }
 #define MAX_FLOAT(NAME, T, ACC, LOAD, STORE) MAX_LOOPS(NAME, T, ACC, LOAD, isnan, STORE(-INFINITY))
 #define MAX_INT(NAME, T, ACC, LOAD, STORE) MAX_LOOPS(NAME, T, int64_t, (T), NEVER, 0)
@@ -70,19 +69,19 @@ WF__REF_FLOATS(MAX_FLOAT)
 WF__REF_INTS(MAX_INT)
 
 /* Windows may overlap: sums are made in the element's own type, one addition after the other, as PyTorch does. */
-#define MAX_BACKWARD(NAME, T, ACC, LOAD, STORE)                                                             \
-  static void max_backward_##NAME(const wf_plan *plan, int64_t n, int64_t c) {                              \
-    char *in = PLANE(0, n, c), *out = PLANE(1, n, c), *index = PLANE(2, n, c);                              \
-    for (int64_t h = 0; h < SIZE(0, 2); h++)                                                                \
-      for (int64_t w = 0; w < SIZE(0, 3); w++) PLACE(T, in, 0, h, w) = 0;                                   \
-    for (int64_t oh = 0; oh < SIZE(1, 2); oh++)                                                             \
-      for (int64_t ow = 0; ow < SIZE(1, 3); ow++) {                                                         \
-        int64_t h, w;                                                                                       \
-        locate(plan, index, oh, ow, &h, &w);                                                                \
-        if (h < 0 || w < 0 || h >= SIZE(0, 2) || w >= SIZE(0, 3)) continue;                                 \
-        T *to = &PLACE(T, in, 0, h, w);                                                                     \
-        *to = STORE((ACC)LOAD(*to) + (ACC)LOAD(PLACE(T, out, 1, oh, ow)));                                  \
-      }                                                                                                     \
+#define MAX_BACKWARD(NAME, T, ACC, LOAD, STORE)                                \
+  static void max_backward_##NAME(const wf_plan *plan, int64_t n, int64_t c) { \
+    char *in = PLANE(0, n, c), *out = PLANE(1, n, c), *index = PLANE(2, n, c); \
+    for (int64_t h = 0; h < SIZE(0, 2); h++)                                   \
+      for (int64_t w = 0; w < SIZE(0, 3); w++) PLACE(T, in, 0, h, w) = 0;      \
+    for (int64_t oh = 0; oh < SIZE(1, 2); oh++)                                \
+      for (int64_t ow = 0; ow < SIZE(1, 3); ow++) {                            \
+        int64_t h, w;                                                          \
+        locate(plan, index, oh, ow, &h, &w);                                   \
+        if (h < 0 || w < 0 || h >= SIZE(0, 2) || w >= SIZE(0, 3)) continue;    \
+        T *to = &PLACE(T, in, 0, h, w);                                        \
+        *to = STORE((ACC)LOAD(*to) + (ACC)LOAD(PLACE(T, out, 1, oh, ow)));     \
+      }                                                                        \
   }
 WF__REF_FLOATS(MAX_BACKWARD)
 
@@ -110,34 +109,34 @@ static window window_of(const wf_conv_param *p, int64_t height, int64_t width, i
   return v;
 }
 
-#define AVG_LOOPS(NAME, T, ACC, LOAD, STORE, SUM)                                                                 \
-  static void avg_##NAME(const wf_plan *plan, int64_t n, int64_t c) {                                             \
-    char *out = PLANE(0, n, c), *in = PLANE(1, n, c);                                                             \
-    for (int64_t oh = 0; oh < SIZE(0, 2); oh++)                                                                   \
-      for (int64_t ow = 0; ow < SIZE(0, 3); ow++) {                                                               \
-        window v = window_of(&plan->param.conv, SIZE(1, 2), SIZE(1, 3), oh, ow);                                  \
-        SUM sum = 0;                                                                                              \
-        for (int64_t h = v.h0; h < v.h1; h++)                                                                     \
-          for (int64_t w = v.w0; w < v.w1; w++) sum += (SUM)LOAD(PLACE(T, in, 1, h, w));                          \
-        bool empty = v.h0 >= v.h1 || v.w0 >= v.w1;                                                                \
-        PLACE(T, out, 0, oh, ow) = STORE((ACC)(empty ? 0 : sum / (SUM)v.divisor));                                \
-      }                                                                                                           \
-  }                                                                                                               \
-  static void avg_backward_##NAME(const wf_plan *plan, int64_t n, int64_t c) {                                    \
-    char *in = PLANE(0, n, c), *out = PLANE(1, n, c);                                                             \
-    for (int64_t h = 0; h < SIZE(0, 2); h++)                                                                      \
-      for (int64_t w = 0; w < SIZE(0, 3); w++) PLACE(T, in, 0, h, w) = 0;                                         \
-    for (int64_t oh = 0; oh < SIZE(1, 2); oh++)                                                                   \
-      for (int64_t ow = 0; ow < SIZE(1, 3); ow++) {                                                               \
-        window v = window_of(&plan->param.conv, SIZE(0, 2), SIZE(0, 3), oh, ow);                                  \
-        if (v.h0 >= v.h1 || v.w0 >= v.w1) continue;                                                               \
-        ACC share = LOAD(PLACE(T, out, 1, oh, ow)) / (ACC)v.divisor;                                              \
-        for (int64_t h = v.h0; h < v.h1; h++)                                                                     \
-          for (int64_t w = v.w0; w < v.w1; w++) {                                                                 \
-            T *to = &PLACE(T, in, 0, h, w);                                                                       \
-            *to = STORE((ACC)LOAD(*to) + share);                                                                  \
-          }                                                                                                       \
-      }                                                                                                           \
+#define AVG_LOOPS(NAME, T, ACC, LOAD, STORE, SUM)                                        \
+  static void avg_##NAME(const wf_plan *plan, int64_t n, int64_t c) {                    \
+    char *out = PLANE(0, n, c), *in = PLANE(1, n, c);                                    \
+    for (int64_t oh = 0; oh < SIZE(0, 2); oh++)                                          \
+      for (int64_t ow = 0; ow < SIZE(0, 3); ow++) {                                      \
+        window v = window_of(&plan->param.conv, SIZE(1, 2), SIZE(1, 3), oh, ow);         \
+        SUM sum = 0;                                                                     \
+        for (int64_t h = v.h0; h < v.h1; h++)                                            \
+          for (int64_t w = v.w0; w < v.w1; w++) sum += (SUM)LOAD(PLACE(T, in, 1, h, w)); \
+        bool empty = v.h0 >= v.h1 || v.w0 >= v.w1;                                       \
+        PLACE(T, out, 0, oh, ow) = STORE((ACC)(empty ? 0 : sum / (SUM)v.divisor));       \
+      }                                                                                  \
+  }                                                                                      \
+  static void avg_backward_##NAME(const wf_plan *plan, int64_t n, int64_t c) {           \
+    char *in = PLANE(0, n, c), *out = PLANE(1, n, c);                                    \
+    for (int64_t h = 0; h < SIZE(0, 2); h++)                                             \
+      for (int64_t w = 0; w < SIZE(0, 3); w++) PLACE(T, in, 0, h, w) = 0;                \
+    for (int64_t oh = 0; oh < SIZE(1, 2); oh++)                                          \
+      for (int64_t ow = 0; ow < SIZE(1, 3); ow++) {                                      \
+        window v = window_of(&plan->param.conv, SIZE(0, 2), SIZE(0, 3), oh, ow);         \
+        if (v.h0 >= v.h1 || v.w0 >= v.w1) continue;                                      \
+        ACC share = LOAD(PLACE(T, out, 1, oh, ow)) / (ACC)v.divisor;                     \
+        for (int64_t h = v.h0; h < v.h1; h++)                                            \
+          for (int64_t w = v.w0; w < v.w1; w++) {                                        \
+            T *to = &PLACE(T, in, 0, h, w);                                              \
+            *to = STORE((ACC)LOAD(*to) + share);                                         \
+          }                                                                              \
+      }                                                                                  \
   }
 #define AVG_FLOAT(NAME, T, ACC, LOAD, STORE) AVG_LOOPS(NAME, T, ACC, LOAD, STORE, double)
 WF__REF_FLOATS(AVG_FLOAT)

@@ -6,10 +6,10 @@
 #include "base/convert.h"
 
 /* X(NAME, stored type, computing type, load, store) */
-#define WF__REF_FLOATS(X)                                     \
-  X(F16, uint16_t, float, wf__f16_to_f32, wf__f32_to_f16)     \
-  X(BF16, uint16_t, float, wf__bf16_to_f32, wf__f32_to_bf16)  \
-  X(F32, float, float, (float), (float))                      \
+#define WF__REF_FLOATS(X)                                    \
+  X(F16, uint16_t, float, wf__f16_to_f32, wf__f32_to_f16)    \
+  X(BF16, uint16_t, float, wf__bf16_to_f32, wf__f32_to_bf16) \
+  X(F32, float, float, (float), (float))                     \
   X(F64, double, double, (double), (double))
 #define WF__REF_INTS(X)                            \
   X(U8, uint8_t, uint64_t, (uint64_t), (uint8_t))  \

@@ -15,33 +15,34 @@ static char *row_of(const wf_plan *plan, int i, int64_t row) {
   return (char *)plan->operand[i].data + offset;
 }
 
-#define X(T, i, row, k) WF__AT(T, row, (k) * plan->operand[i].stride[plan->ndim - 1])
-#define LOOPS(NAME, T, ACC, LOAD, STORE)                                                                                  \
-  static void forward_##NAME(const wf_plan *plan, int64_t r) {                                                            \
-    char *out = row_of(plan, 0, r), *in = row_of(plan, 1, r);                                                             \
-    int64_t n = plan->size[plan->ndim - 1];                                                                               \
-    double most = -INFINITY, sum = 0;                                                                                     \
-    for (int64_t k = 0; k < n; k++) {                                                                                     \
-      double v = (double)LOAD(X(T, 1, in, k));                                                                            \
-      if (v > most || isnan(v)) most = v;                                                                                 \
-    }                                                                                                                     \
-    for (int64_t k = 0; k < n; k++) sum += exp((double)LOAD(X(T, 1, in, k)) - most);                                      \
-    double log_sum = log(sum);                                                                                            \
-    for (int64_t k = 0; k < n; k++) {                                                                                     \
-      double v = (double)LOAD(X(T, 1, in, k)) - most;                                                                     \
-      X(T, 0, out, k) = STORE((ACC)(plan->op == WF__SOFTMAX ? exp(v) / sum : v - log_sum));                               \
-    }                                                                                                                     \
-  }                                                                                                                       \
-  static void backward_##NAME(const wf_plan *plan, int64_t r) {                                                           \
-    char *in = row_of(plan, 0, r), *grad = row_of(plan, 1, r), *out = row_of(plan, 2, r);                                 \
-    int64_t n = plan->size[plan->ndim - 1];                                                                               \
-    bool logs = plan->op == WF__LOG_SOFTMAX_BACKWARD;                                                                     \
-    double sum = 0;                                                                                                       \
-    for (int64_t k = 0; k < n; k++) sum += (double)LOAD(X(T, 1, grad, k)) * (logs ? 1 : (double)LOAD(X(T, 2, out, k)));   \
-    for (int64_t k = 0; k < n; k++) {                                                                                     \
-      double g = (double)LOAD(X(T, 1, grad, k)), y = (double)LOAD(X(T, 2, out, k));                                       \
-      X(T, 0, in, k) = STORE((ACC)(logs ? g - exp(y) * sum : (g - sum) * y));                                             \
-    }                                                                                                                     \
+#define X(T, i, row, k) WF__AT(T, row, (k)*plan->operand[i].stride[plan->ndim - 1])
+#define LOOPS(NAME, T, ACC, LOAD, STORE)                                                    \
+  static void forward_##NAME(const wf_plan *plan, int64_t r) {                              \
+    char *out = row_of(plan, 0, r), *in = row_of(plan, 1, r);                               \
+    int64_t n = plan->size[plan->ndim - 1];                                                 \
+    double most = -INFINITY, sum = 0;                                                       \
+    for (int64_t k = 0; k < n; k++) {                                                       \
+      double v = (double)LOAD(X(T, 1, in, k));                                              \
+      if (v > most || isnan(v)) most = v;                                                   \
+    }                                                                                       \
+    for (int64_t k = 0; k < n; k++) sum += exp((double)LOAD(X(T, 1, in, k)) - most);        \
+    double log_sum = log(sum);                                                              \
+    for (int64_t k = 0; k < n; k++) {                                                       \
+      double v = (double)LOAD(X(T, 1, in, k)) - most;                                       \
+      X(T, 0, out, k) = STORE((ACC)(plan->op == WF__SOFTMAX ? exp(v) / sum : v - log_sum)); \
+    }                                                                                       \
+  }                                                                                         \
+  static void backward_##NAME(const wf_plan *plan, int64_t r) {                             \
+    char *in = row_of(plan, 0, r), *grad = row_of(plan, 1, r), *out = row_of(plan, 2, r);   \
+    int64_t n = plan->size[plan->ndim - 1];                                                 \
+    bool logs = plan->op == WF__LOG_SOFTMAX_BACKWARD;                                       \
+    double sum = 0;                                                                         \
+    for (int64_t k = 0; k < n; k++)                                                         \
+      sum += (double)LOAD(X(T, 1, grad, k)) * (logs ? 1 : (double)LOAD(X(T, 2, out, k)));   \
+    for (int64_t k = 0; k < n; k++) {                                                       \
+      double g = (double)LOAD(X(T, 1, grad, k)), y = (double)LOAD(X(T, 2, out, k));         \
+      X(T, 0, in, k) = STORE((ACC)(logs ? g - exp(y) * sum : (g - sum) * y));               \
+    }                                                                                       \
   }
 WF__REF_FLOATS(LOOPS)
 #undef LOOPS
