@@ -11,8 +11,10 @@ if(WEFT_ISA_SOURCES AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     add_library(weft_isa_${isa} OBJECT ${WEFT_ISA_SOURCES})
     target_include_directories(weft_isa_${isa} PRIVATE include src)
     target_compile_definitions(weft_isa_${isa} PRIVATE WF_ISA=${isa} WF_ISA_${isa}=1)
-    # The vectoriser needs -O3, and leave to compute what a select then drops; nothing here reads floating-point exception flags.
-    target_compile_options(weft_isa_${isa} PRIVATE $<$<CONFIG:Release>:-O3> -fno-trapping-math)
+    # The vectoriser needs -O3, and leave to compute what a select then drops; nothing here reads floating-point exception
+    # flags. Vectors wider
+    # than the instruction set pass between inlined functions only, so no ABI depends on them.
+    target_compile_options(weft_isa_${isa} PRIVATE $<$<CONFIG:Release>:-O3> -fno-trapping-math -Wno-psabi)
     list(APPEND WEFT_ISA_OBJECTS $<TARGET_OBJECTS:weft_isa_${isa}>)
   endforeach()
   target_compile_options(weft_isa_avx2 PRIVATE -mavx2 -mfma -mf16c)
