@@ -71,7 +71,7 @@ int command_bench(int argc, char **argv) {
                                    "SUITE",
                                    "Measure. Suites:\n"
                                    "  loader   images/s of the four pipelines on the emulated accelerator\v"
-                                   "Example:\n  WEFT_SIM=link=pcie3x16,kernel_us=200 weft bench loader --json",
+                                   "Example:\n  WEFT_SIM=link=pcie3x16,kernel_us=50 weft bench loader --json",
                                    NULL,
                                    NULL,
                                    NULL};
