@@ -109,7 +109,7 @@ static void a_second_run_that_differs_is_an_error(void **state) {
       "Number of tensors saved during forward: 1\nNumber of tensors saved during recomputation: 2.");
 }
 
-static wf_tensors change_a_view(wf_tensors in, void *context) { /* R056 */
+static wf_tensors change_a_view(wf_tensors in, void *context) {
   (void)context;
   wf_tensor *flat = wf_view(wf_mul_scalar(in.at[0], wf_int(2)), WF_SHAPE(6));
   return wf_relu_(flat) ? (wf_tensors){NULL, 0} : list_of(flat);

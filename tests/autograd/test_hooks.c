@@ -117,7 +117,7 @@ static wf_tensor *double_in_place(wf_tensor *grad, void *context) {
   return NULL;
 }
 
-static void a_gradient_that_others_see_may_not_change_in_a_hook(void **state) { /* R059 */
+static void a_gradient_that_others_see_may_not_change_in_a_hook(void **state) {
   (void)state;
   wf_status changed = WF_OK;
   wf_tensor *x = LEAF(1, 1, 1), *y = LEAF(1, 1, 1), *u = CONST(1, 1, 1);

@@ -67,7 +67,7 @@ static void what_the_derivative_does_not_need_may_change(void **state) {
   assert_values(wf_grad(x), 4 * expf(1) + 3, 4 * expf(2) + 4);
 }
 
-static void an_operator_in_place_does_not_accuse_itself(void **state) { /* R058 */
+static void an_operator_in_place_does_not_accuse_itself(void **state) {
   (void)state;
   wf_status (*const changes[])(wf_tensor *) = {wf_exp_,        wf_sigmoid_, wf_tanh_, wf_sqrt_,
                                                wf_reciprocal_, wf_rsqrt_,   wf_relu_};

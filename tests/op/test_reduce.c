@@ -84,7 +84,7 @@ static void extremes_name_their_first_place(void **state) {
   assert_int_equal(wf_item(wf_argmin(wf_select(x, 0, 0), WF_NONE, false)).as.i, 0);
 }
 
-static void half_sums_are_added_up_in_float32(void **state) { /* R132, R133 */
+static void half_sums_are_added_up_in_float32(void **state) {
   (void)state;
   wf_tensor_options half = {.dtype = WF_F16}, brain = {.dtype = WF_BF16};
   assert_float_equal(wf_item_double(wf_sum(wf_ones(WF_SHAPE(20000), &half))), 20000, 0);
@@ -209,7 +209,7 @@ static void check_gradient(const double *x, int n, wf_tensor *(*fn)(const wf_ten
   check(wf_grad(t), wf_dims_of((int64_t[]){n}, 1), want);
 }
 
-static void a_product_with_zeros_has_the_gradient_of_the_others(void **state) { /* R064 */
+static void a_product_with_zeros_has_the_gradient_of_the_others(void **state) {
   (void)state;
   check_gradient((double[]){2, 0, 3, 4}, 4, wf_prod, (double[]){0, 24, 0, 0});
   check_gradient((double[]){0, 2, 3}, 3, wf_prod, (double[]){6, 0, 0});
@@ -219,7 +219,7 @@ static void a_product_with_zeros_has_the_gradient_of_the_others(void **state) { 
 
 static wf_tensor *norm2(const wf_tensor *t) { return wf_norm(t, none, WF_SHAPE0, false); }
 
-static void the_gradient_of_a_zero_norm_is_zero(void **state) { /* R066 */
+static void the_gradient_of_a_zero_norm_is_zero(void **state) {
   (void)state;
   check_gradient((double[]){0}, 1, norm2, (double[]){0});
   const double rows[6] = {0, 0, 0, 1, 2, 2}, want[6] = {0, 0, 0, 1. / 3, 2. / 3, 2. / 3};
@@ -234,7 +234,7 @@ static void equal_extremes_share_the_gradient(void **state) {
   check_gradient((double[]){3, 1, 3, 3}, 4, wf_max, (double[]){1. / 3, 0, 1. / 3, 1. / 3});
 }
 
-static void the_gradient_of_nothing_is_empty(void **state) { /* after R062 */
+static void the_gradient_of_nothing_is_empty(void **state) {
   (void)state;
   wf_tensor *x = wf_empty(WF_SHAPE(2, 0), &(wf_tensor_options){.dtype = WF_F64});
   assert_ok(wf_requires_grad_(x, true));

@@ -51,8 +51,8 @@ def exported(library):
 
 def check(tree):
     names = declared(tree)
-    tools = os.path.join(os.path.dirname(tree.library), "libweft-tools.so")
-    for library, is_tools in ((tree.library, False), (tools, True)):
+    tools = os.path.join(os.path.dirname(tree.built_library), "libweft-tools.so")
+    for library, is_tools in ((tree.built_library, False), (tools, True)):
         own = {name: path for name, path in names.items() if (path in OF_TOOLS) == is_tools}
         shown = exported(library) if os.path.exists(library) else set()
         for name in sorted(set(own) - shown):

@@ -11,7 +11,7 @@ class Tree:
     def __init__(self, root, overlay=None, library=None):
         self.root = root
         self.overlay = overlay or {}
-        self.library = library  # the built libweft.so, for the lints that look at it
+        self.built_library = library  # the built libweft.so, for the lints that look at it
         self.forget()
 
     def forget(self):
@@ -50,7 +50,7 @@ class Tree:
         return self.text(path).splitlines()
 
     def with_overlay(self, overlay):
-        return Tree(self.root, {**self.overlay, **overlay}, self.library)
+        return Tree(self.root, {**self.overlay, **overlay}, self.built_library)
 
 
 TOKENS = re.compile(r"/\*.*?\*/|//[^\n]*|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'", re.S)
