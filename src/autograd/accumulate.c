@@ -39,12 +39,14 @@ static wf__node *make(wf__meta *meta, const wf_tensor *leaf) {
   return none;
 }
 
-/* A leaf may have been given another shape since, while recording was off. */
+/* A leaf may have been given another shape since, while recording was off, or moved to another device. */
 static void follow(wf__node *node, const wf_tensor *leaf) {
   wf__layout *known = &((accumulator *)node->payload)->layout;
   const wf__layout *now = &leaf->layout;
   size_t bytes = (size_t)now->ndim * sizeof *now->size;
-  if (known->ndim == now->ndim && !memcmp(known->size, now->size, bytes) && !memcmp(known->stride, now->stride, bytes))
+  bool same_device = wf__node_result(node, 0)->device == wf__device_of(leaf);
+  if (same_device && known->ndim == now->ndim && !memcmp(known->size, now->size, bytes) &&
+      !memcmp(known->stride, now->stride, bytes))
     return;
   *known = *now;
   wf__node_describe(node, 0, leaf);
@@ -55,10 +57,9 @@ wf__node *wf__accumulator_of(const wf_tensor *leaf) {
   if (!meta) return NULL;
   wf__node *node = atomic_load_explicit(&meta->accumulator, memory_order_acquire);
   if (!node && !(node = make(meta, leaf))) return NULL;
-  if (atomic_fetch_add_explicit(&node->refs, 1, memory_order_relaxed) == 0) {
-    wf__meta_retain(meta);
-    follow(node, leaf);
-  }
+  bool idle = atomic_fetch_add_explicit(&node->refs, 1, memory_order_relaxed) == 0;
+  if (idle) wf__meta_retain(meta);
+  if (idle || wf__node_result(node, 0)->device != wf__device_of(leaf)) follow(node, leaf);
   return node;
 }
 

@@ -92,7 +92,7 @@ static wf_status open_loader(wf_loader *l) {
     return wf__self.pending;
   l->samples = l->dataset->count;
   if (l->options.drop_last) l->samples -= l->samples % l->options.batch_size;
-  l->batches = (l->samples + l->options.batch_size - 1) / l->options.batch_size;
+  l->batches = l->samples / l->options.batch_size + (l->samples % l->options.batch_size != 0);
   WF__TRY(wf__workers_start(l));
   return wf_loader_start(l, 0);
 }
@@ -263,7 +263,7 @@ static wf_status obtain(wf_loader *l, wf__slot *s) {
 /* Surfaces a worker's failure; the slot is free again. */
 static wf_status report(wf_loader *l, wf__slot *s) {
   wf__fail(s->failure, "%s", s->text);
-  if (s->worker >= 0)
+  if (s->worker >= 0 && s->failure != WF_DEVICE)
     wf__hint("raised by worker %d while it loaded batch %lld; the next call goes on behind it", s->worker,
              (long long)s->batch);
   pthread_mutex_lock(&l->lock);

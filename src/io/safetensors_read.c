@@ -205,7 +205,7 @@ static wf_status open_file(wf_safetensors *f, const char *path) {
   f->fd = -1;
   f->path = wf__strdup(path);
   if (!f->path) return wf__self.pending;
-  f->fd = open(path, O_RDONLY | O_CLOEXEC);
+  f->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (f->fd < 0) return wf__fail(WF_IO, "%s: can't be opened: %s", path, strerror(errno));
   return read_header(f);
 }

@@ -33,6 +33,8 @@ static int by_name(const void *a, const void *b) {
 
 static wf_status fill_entries(const wf_named_tensor *tensors, int n, entry *e) {
   for (int i = 0; i < n; i++) {
+    WF__CHECK(!tensors[i].name || strcmp(tensors[i].name, "__metadata__"), WF_VALUE,
+              "a tensor can't be named '__metadata__' in a safetensors file");
     WF__CHECK(tensors[i].name && tensors[i].tensor, WF_VALUE, "entry %d has no %s", i,
               tensors[i].name ? "tensor" : "name");
     e[i].named = &tensors[i];

@@ -1,4 +1,5 @@
-/* Builds the tables, once, lowest instruction set first: each starts as a copy of the one below it. */
+/* Builds the tables, once, lowest instruction set first: each starts as a copy of the one below it. What fills a table is compiled for that
+ * instruction set like the kernels themselves, so tables beyond the CPU's stay copies. */
 #include "kernel/tables.h"
 
 #include <pthread.h>
@@ -36,11 +37,15 @@ static void build(void) {
 #undef WF_GROUP
   tables[WF__ISA_AVX2] = tables[WF__ISA_BASE];
 #define WF_GROUP(name) wf__##name##_avx2(&tables[WF__ISA_AVX2]);
-  WF__KERNEL_GROUPS(WF_GROUP, WF_NOTHING, WF_GROUP)
+  if (wf__cpu_isa() >= WF__ISA_AVX2) {
+    WF__KERNEL_GROUPS(WF_GROUP, WF_NOTHING, WF_GROUP)
+  }
 #undef WF_GROUP
   tables[WF__ISA_AVX512] = tables[WF__ISA_AVX2];
 #define WF_GROUP(name) wf__##name##_avx512(&tables[WF__ISA_AVX512]);
-  WF__KERNEL_GROUPS(WF_GROUP, WF_NOTHING, WF_GROUP)
+  if (wf__cpu_isa() >= WF__ISA_AVX512) {
+    WF__KERNEL_GROUPS(WF_GROUP, WF_NOTHING, WF_GROUP)
+  }
 #undef WF_GROUP
 #endif
 }

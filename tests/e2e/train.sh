@@ -38,6 +38,9 @@ ok "an unknown option is misuse" ends 2 "unrecognized option" "$weft" train --ba
 ok "an unknown pipeline is misuse" ends 2 "plain, pinned, async or prefetch" "$weft" train --pipeline fast
 ok "a device that isn't there is unusable" ends 2 "cuda" "$weft" train --device cuda
 ok "a report that can't be written is found before training" ends 2 "no/such/folder" "$weft" train --report "$work/no/such/folder/r.html"
+ok "nor can a folder be written over" ends 2 "directory" "$weft" train --save "$work"
+ok "output that gets lost is a failure" sh -c '"$1" ops >/dev/full; [ $? = 1 ]' sh "$weft"
+ok "a fault of the device is a failure, not misuse" ends 1 "copy failed" env WEFT_SIM=fault=copy:1 "$weft" train --limit 640
 ok "a folder without the files says what to install" ends 2 "dataset-fashion-mnist" "$weft" train --data "fashion-mnist:$work"
 ok "a state that isn't one is refused" ends 2 "not a valid safetensors file" "$weft" train --load "$data/t10k-labels-idx1-ubyte.gz"
 

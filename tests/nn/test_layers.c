@@ -227,6 +227,18 @@ static void wrong_sizes_are_refused_and_what_was_handed_over_is_freed(void **sta
   assert_int_equal(wf_error_take().status, WF_VALUE);
 }
 
+static void a_module_that_moves_after_backward_trains_on(void **state) {
+  (void)state;
+  wf_module *m = network(WF_FORMAT_CONTIGUOUS);
+  double before = loss_of(m, wf_cpu(), true);
+  assert_ok(wf_module_to(m, wf_sim(0)));
+  assert_near(loss_of(m, wf_sim(0), true), before, 1e-5);
+  wf_scope scope = wf_scope_begin();
+  assert_int_equal(wf_device_of(wf_grad(wf_module_tensor(wf_module_child(m, "11"), "bias"))).type, WF_DEVICE_SIM);
+  wf_scope_end(scope, NULL);
+  wf_module_free(m);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(three_steps_equal_pytorch_row_major),
     cmocka_unit_test(three_steps_equal_pytorch_channels_last_with_fused_relu),
@@ -234,6 +246,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test_setup_teardown(state_goes_to_a_file_and_back_in_pytorchs_names, make_folder, remove_folder),
     cmocka_unit_test_setup_teardown(a_state_that_does_not_fit_changes_nothing_and_names_everything, make_folder,
                                     remove_folder),
+    cmocka_unit_test(a_module_that_moves_after_backward_trains_on),
     cmocka_unit_test(wrong_sizes_are_refused_and_what_was_handed_over_is_freed),
 };
 WF_TEST_MAIN("nn/layers", tests)

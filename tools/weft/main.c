@@ -1,4 +1,5 @@
 /* The weft command: finds the subcommand. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -28,19 +29,27 @@ static int print_help(FILE *out) {
   return 0;
 }
 
+/* The command's exit code, or 1 when what it printed didn't get through. */
+static int finished(int code) {
+  if (!fflush(stdout) && !ferror(stdout)) return code;
+  fprintf(stderr, "weft: the output can't be written: %s\n", strerror(errno));
+  return code ? code : EXIT_FAILED;
+}
+
 int main(int argc, char **argv) {
   if (argc < 2) {
     print_help(stderr);
     return EXIT_MISUSE;
   }
-  if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-?") || !strcmp(argv[1], "help")) return print_help(stdout);
+  if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-?") || !strcmp(argv[1], "help"))
+    return finished(print_help(stdout));
   if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) return printf("weft %s\n", wf_version()) < 0;
   for (int i = 0; i < COMMANDS; i++) {
     if (strcmp(argv[1], commands[i].name)) continue;
     char name[32];
     snprintf(name, sizeof name, "weft %s", commands[i].name);
     argv[1] = name;
-    return commands[i].run(argc - 1, argv + 1);
+    return finished(commands[i].run(argc - 1, argv + 1));
   }
   fprintf(stderr, "weft: there is no command '%s'; 'weft --help' lists them\n", argv[1]);
   return EXIT_MISUSE;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "train.h"
@@ -113,6 +114,11 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
 /* Whether a file could be put at `path`: found out before an epoch is spent. */
 static bool writable(const char *path) {
   if (!path) return true;
+  struct stat there;
+  if (!*path || path[strlen(path) - 1] == '/' || (!stat(path, &there) && S_ISDIR(there.st_mode))) {
+    errno = *path ? EISDIR : ENOENT;
+    return false;
+  }
   char probe[4096];
   if (snprintf(probe, sizeof probe, "%s.XXXXXX", path) >= (int)sizeof probe) {
     errno = ENAMETOOLONG;
@@ -145,7 +151,6 @@ static wf_status make_model(train_run *run) {
   wf_manual_seed((uint64_t)o->seed);
   run->model = train_model_cnn();
   if (run->model && o->load_path) wf_module_load(run->model, o->load_path);
-  if (run->model) wf_module_to(run->model, o->device);
   return wf_error_peek().status;
 }
 
@@ -178,6 +183,7 @@ static wf_status train_and_evaluate(train_run *run) {
 static int run_all(train_run *run) {
   const train_options *o = run->options;
   if (wf_device_open(o->device) || open_data(run) || make_model(run)) return fail_with_error("train", EXIT_MISUSE);
+  if (wf_module_to(run->model, o->device)) return fail_with_error("train", EXIT_FAILED);
   if (make_optimizer(run) || wf_trace_start(WF_TRACE_FULL)) return fail_with_error("train", EXIT_FAILED);
   run->report = wf_report_new("weft train");
   if (!run->report) return fail_with_error("train", EXIT_FAILED);
