@@ -188,18 +188,6 @@ static wf__slot *slot_of(wf_loader *l, int64_t batch) {
   return NULL;
 }
 
-static void load_here(wf_loader *l, wf__slot *s) {
-  s->state = WF__SLOT_LOADING;
-  pthread_mutex_unlock(&l->lock);
-  int64_t start = wf_clock_ns();
-  wf__slot_load(l, s, -1);
-  int64_t took = wf_clock_ns() - start - s->blocked_ns;
-  pthread_mutex_lock(&l->lock);
-  l->load_ns += took;
-  l->loaded++;
-  s->state = s->failure ? WF__SLOT_FAILED : WF__SLOT_READY;
-}
-
 /* Called and returns with the lock held. */
 static wf_status wait_for(wf_loader *l, wf__slot *s) {
   struct timespec until;
@@ -242,7 +230,7 @@ static wf__slot *advance(wf_loader *l) {
 }
 
 static wf_status obtain(wf_loader *l, wf__slot *s) {
-  if (!l->threads) load_here(l, s);
+  if (!l->threads) wf__slot_fill(l, s, -1);
   wf_zone_begin("load"); /* the consumer's part of that stage is to wait */
   int64_t start = wf_clock_ns();
   wf_status status = wait_for(l, s);

@@ -67,6 +67,8 @@ wf_status wf__slot_show(wf_loader *l, wf__slot *s);
 /* The consumer is done with the batch: later writes wait for the work queued on it so far. */
 void wf__slot_retire(wf_loader *l, wf__slot *s);
 void wf__slot_free(wf_loader *l, wf__slot *s);
+/* Loads a queued slot, counts the time, and says READY or FAILED. Called and returns with the lock held; worker -1: the consumer. */
+void wf__slot_fill(wf_loader *l, wf__slot *s, int worker);
 wf_status wf__workers_start(wf_loader *l);
 /* Asks the workers to end and waits for them; after 10 s leaves those behind that are stuck in a fetch. Returns how many were. */
 int wf__workers_stop(wf_loader *l);

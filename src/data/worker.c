@@ -25,21 +25,25 @@ static wf__slot *lowest_queued(wf_loader *l) {
   return lowest;
 }
 
-/* Fills one slot; called and returns with the lock held. */
-static void fill(wf_loader *l, wf__slot *s, int number) {
+void wf__slot_fill(wf_loader *l, wf__slot *s, int worker) {
   s->state = WF__SLOT_LOADING;
-  wf__frame frame;
-  wf__frame *guard __attribute__((cleanup(wf__frame_leave), unused)) =
-      wf__frame_enter(&frame, "loader_worker", l->site);
   pthread_mutex_unlock(&l->lock);
   int64_t start = wf_clock_ns();
-  wf__slot_load(l, s, number);
+  wf__slot_load(l, s, worker);
   int64_t took = wf_clock_ns() - start - s->blocked_ns;
   pthread_mutex_lock(&l->lock);
   l->load_ns += took;
   l->loaded++;
   s->state = s->failure ? WF__SLOT_FAILED : WF__SLOT_READY;
   pthread_cond_broadcast(&l->done);
+}
+
+/* The same on a worker's thread, as what the consumer's last call asked for. Called and returns with the lock held. */
+static void fill(wf_loader *l, wf__slot *s, int number) {
+  wf__frame frame;
+  wf__frame *guard __attribute__((cleanup(wf__frame_leave), unused)) =
+      wf__frame_enter(&frame, "loader_worker", l->site);
+  wf__slot_fill(l, s, number);
 }
 
 static void *run(void *argument) {
