@@ -50,7 +50,7 @@ void wf__segment_count(wf_allocator *a, const wf__block_pool *pool, size_t size,
 void wf__segment_release(wf_allocator *a, wf_block *block) {
   a->driver.give(a->driver.context, wf_block_address(block), block->size);
   wf__segment_count(a, block->pool, block->size, false);
-  wf__observe(a, WF_ACTION_SEGMENT_FREE, &block->node.key, block->size, NULL);
+  wf__observe(a, WF_ACTION_SEGMENT_FREE, block->pool, &block->node.key, block->size, NULL);
   wf__order_remove(&block->pool->free, &block->node);
   wf__segment_remove(a, block);
 }
@@ -102,7 +102,7 @@ size_t wf__block_merge(wf_allocator *a, wf_block *block, wf_block *neighbour) {
 void wf__block_to_free(wf_allocator *a, wf_block *block) {
   int pool = block->pool->stat;
   size_t size = block->size, requested = block->requested;
-  wf__observe(a, WF_ACTION_FREE_COMPLETED, &block->node.key, requested, block->owner);
+  wf__observe(a, WF_ACTION_FREE_COMPLETED, block->pool, &block->node.key, requested, block->owner);
   size_t before = wf__block_merge(a, block, block->previous), after = wf__block_merge(a, block, block->next);
   block->requested = 0;
   block->owner = NULL;

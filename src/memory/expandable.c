@@ -78,7 +78,7 @@ static wf_block *map(wf_allocator *a, wf_block *block, size_t size) {
   a->reserved += size;
   a->stats.device_alloc++;
   wf__stats_add(a->stats.reserved_bytes, pool->stat, size);
-  wf__observe(a, WF_ACTION_SEGMENT_MAP, &block->node.key, size, NULL);
+  wf__observe(a, WF_ACTION_SEGMENT_MAP, block->pool, &block->node.key, size, NULL);
   wf__block_merge(a, block, block->previous);
   wf__block_merge(a, block, block->next);
   wf__block_insert_free(block);
@@ -123,7 +123,7 @@ void wf__expandable_unmap(wf_allocator *a, wf_block *block) {
   a->reserved -= block->size;
   a->stats.device_free++;
   wf__stats_sub(a->stats.reserved_bytes, pool->stat, block->size);
-  wf__observe(a, WF_ACTION_SEGMENT_UNMAP, &block->node.key, block->size, NULL);
+  wf__observe(a, WF_ACTION_SEGMENT_UNMAP, block->pool, &block->node.key, block->size, NULL);
   wf__block_merge(a, block, block->previous);
   wf__block_merge(a, block, block->next);
   if (wf__block_is_split(block)) {

@@ -119,7 +119,7 @@ static wf_block *take_segment(wf_allocator *a, const wf__request *request) {
   if (!a->driver.get(a->driver.context, request->segment, &address)) return NULL;
   wf_block *block = wf__segment_add(a, request->pool, request->stream, address, request->segment, false);
   wf__segment_count(a, request->pool, request->segment, true);
-  wf__observe(a, WF_ACTION_SEGMENT_ALLOC, &block->node.key, request->segment, NULL);
+  wf__observe(a, WF_ACTION_SEGMENT_ALLOC, block->pool, &block->node.key, request->segment, NULL);
   return block;
 }
 
@@ -136,7 +136,7 @@ static wf_block *take_new(wf_allocator *a, const wf__request *request) {
   }
   if (!block) {
     a->stats.ooms++;
-    wf__observe(a, WF_ACTION_OOM, &(wf__order_key){.stream = request->stream}, request->size, NULL);
+    wf__observe(a, WF_ACTION_OOM, request->pool, &(wf__order_key){.stream = request->stream}, request->size, NULL);
     wf__fail_out_of_memory(a, request);
   }
   return block;
@@ -174,7 +174,7 @@ static wf_block *hand_out(wf_allocator *a, wf_block *block, const wf__request *r
   wf__stats_add(a->stats.active_bytes, pool, size);
   wf__stats_add(a->stats.requested_bytes, pool, bytes);
   if (wf__oversize(a, size)) wf__stat_add(&a->stats.oversize_allocations, 1);
-  wf__observe(a, WF_ACTION_ALLOC, &block->node.key, bytes, NULL);
+  wf__observe(a, WF_ACTION_ALLOC, block->pool, &block->node.key, bytes, NULL);
   return block;
 }
 
@@ -199,7 +199,7 @@ void wf_block_free(wf_allocator *a, wf_block *block) {
   int pool = block->pool->stat;
   size_t size = block->size;
   block->allocated = false;
-  wf__observe(a, WF_ACTION_FREE_REQUESTED, &block->node.key, block->requested, block->owner);
+  wf__observe(a, WF_ACTION_FREE_REQUESTED, block->pool, &block->node.key, block->requested, block->owner);
   wf__stats_sub(a->stats.allocation, pool, 1);
   wf__stats_sub(a->stats.allocated_bytes, pool, size);
   if (wf__oversize(a, size)) wf__stat_sub(&a->stats.oversize_allocations, 1);

@@ -122,10 +122,12 @@ static inline bool wf__collects_garbage(const wf_allocator *a) {
 /* Up to 2.12 an open private pool counted as a capture: no events are made or looked at, and the cache isn't given back. */
 static inline bool wf__suspended(const wf_allocator *a) { return a->begun && a->ties != WF_TIES_AGE; }
 
-static inline void wf__observe(const wf_allocator *a, wf_allocator_action action, const wf__order_key *at, size_t size,
-                               const void *owner) {
+static inline void wf__observe(const wf_allocator *a, wf_allocator_action action, const wf__block_pool *pool,
+                               const wf__order_key *at, size_t size, const void *owner) {
   if (WF__LIKELY(!a->driver.observe)) return;
-  a->driver.observe(a->driver.context, &(wf_allocator_event){action, (uintptr_t)at->address, size, at->stream, owner});
+  const wf__private_pool *apart = pool->owner;
+  a->driver.observe(a->driver.context, &(wf_allocator_event){action, (uintptr_t)at->address, size, at->stream, owner,
+                                                             apart != NULL, apart ? apart->id : 0});
 }
 
 /* ---- blocks.c: none of these can fail; records have been reserved ------------------------------------------------ */

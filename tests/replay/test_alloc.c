@@ -73,7 +73,15 @@ static void a_case_with_a_wrong_expectation_fails_with_its_line(void **state) {
   }
 }
 
+static void a_case_is_told_by_its_first_line(void **state) {
+  assert_true(alloc_player_knows("{\"case\":\"x\",\"from\":\"recorded\",\"ties\":\"age\",\"start\":[]}\n"));
+  assert_false(alloc_player_knows("{\"id\":\"x\",\"steps\":[]}\n"));
+  assert_false(alloc_player_knows("{\"case\":\"x\"}"));
+  assert_false(alloc_player_knows("not JSON"));
+}
+
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(a_case_is_told_by_its_first_line),
     cmocka_unit_test(every_call_of_the_cases_comes_out_as_it_did_in_pytorch),
     cmocka_unit_test(a_case_with_a_wrong_expectation_fails_with_its_line),
 };

@@ -7,12 +7,13 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "alloc_player.h"
 #include "replay.h"
 
 const char *argp_program_version = "weft-replay 0.1.0";
 static const char doc[] =
     "Runs differential cases through libweft and compares.\v"
-    "FILE holds one case a line, plain or gzipped. Prints each mismatch, a line for each file, and last \"N passed, N failed\"; "
+    "FILE holds one case a line, or one case of the caching allocator that its first line is the head of; plain or gzipped. Prints each mismatch, a line for each file, and last \"N passed, N failed\"; "
     "exit status 1 when one failed, 2 when a file can't be used.\n\nExample:\n  weft-replay tests/replay/view.jsonl.gz";
 
 typedef struct options {
@@ -138,6 +139,30 @@ static char *read_line(gzFile file, char **buffer, size_t *room, bool *bad) {
   }
 }
 
+/* Plays the file as one case of the allocator; `line`, its first, has been read. False when host memory is out. */
+static bool play_file(gzFile file, const char *path, const char *line, int here[2], bool *bad) {
+  size_t used = strlen(line), room = used + (1 << 16);
+  char *text = malloc(room), difference[ALLOC_PLAYER_TEXT];
+  if (!text) return false;
+  memcpy(text, line, used);
+  int n;
+  while ((n = gzread(file, text + used, (unsigned)(room - used))) > 0) {
+    used += (size_t)n;
+    char *more = used == room ? realloc(text, room *= 2) : text;
+    if (!more) {
+      free(text);
+      return false;
+    }
+    text = more;
+  }
+  *bad = n < 0;
+  bool passed = *bad || alloc_player_play(text, used, difference);
+  if (!passed && !quiet) printf("%s %s\n", path, difference);
+  if (!*bad) here[!passed]++;
+  free(text);
+  return true;
+}
+
 /* Returns 0, or 2 when the file can't be used. */
 static int run_file(runner *r, const options *o, const char *path, int *passed, int *failed) {
   gzFile file = gzopen(path, "rb");
@@ -151,6 +176,13 @@ static int run_file(runner *r, const options *o, const char *path, int *passed, 
   int here[2] = {0, 0}, number = 0, status = 0;
   while (read_line(file, &line, &room, &bad)) {
     number++;
+    if (number == 1 && alloc_player_knows(line)) {
+      if (!play_file(file, path, line, here, &bad)) {
+        fprintf(stderr, "weft-replay: %s: no memory to read it\n", path);
+        status = 2;
+      }
+      break;
+    }
     json_error_t error;
     json_t *test = json_loads(line, 0, &error);
     if (!test || !json_is_array(json_object_get(test, "steps")) || !json_is_string(json_object_get(test, "id"))) {

@@ -29,6 +29,8 @@ typedef struct wf_allocator_event {
   size_t size; /* bytes asked for; of segments their size; of OOM the rounded request */
   uint64_t stream;
   const void *owner; /* what wf_block_set_owner said, NULL else */
+  bool private_pool; /* it concerns memory of a private pool */
+  uint64_t pool;     /* number of that pool */
 } wf_allocator_event;
 
 /** Where segments come from and how streams report progress. Every call may be made from inside any call of the policy. */

@@ -1,6 +1,6 @@
 /* One case at a time: a line is parsed, the call made, and place, size, error text, finished frees, driver calls, statistics and
  * blocks compared. The first difference ends the case, since everything after it would differ too. */
-#include "replay/alloc_player.h"
+#include "alloc_player.h"
 
 #include <jansson.h>
 #include <stdarg.h>
@@ -484,6 +484,13 @@ static void open_case(player *p, json_t *head) {
   }
   json_t *start = json_object_get(head, "start");
   for (size_t i = 0; i < json_array_size(start) && !p->failed; i++) adopt(p, json_array_get(start, i));
+}
+
+bool alloc_player_knows(const char *line) {
+  json_t *head = json_loads(line, 0, NULL);
+  bool known = json_is_string(json_object_get(head, "case")) && json_is_string(json_object_get(head, "ties"));
+  json_decref(head);
+  return known;
 }
 
 bool alloc_player_play(const char *text, size_t length, char mismatch[ALLOC_PLAYER_TEXT]) {
