@@ -6,10 +6,13 @@
 
 #include "weft.h"
 
-/* One figure. limit: what the machine could do at best, in the same unit; 0 when there is no such figure. */
+#define BENCH_RUNS 15 /* timed runs of a case, of which the median counts */
+
+/* One figure. limit: what the machine could do at best, in the same unit; 0 when there is no such figure. by_memcpy: what memcpy reached
+ * beside it; 0 likewise. */
 typedef struct bench_row {
   const char *name, *unit;
-  double value, limit;
+  double value, limit, by_memcpy;
   bool lower_is_better, emulated;
 } bench_row;
 
@@ -17,6 +20,9 @@ typedef struct bench {
   const char *suite;
   bool json, filtered;
   regex_t filter;
+  int threads;
+  bool warm;            /* copy: the same buffers every time, instead of rotating ones */
+  int64_t random, seed; /* copy: so many random layouts instead of the named cases; 0 for none */
   int printed;
 } bench;
 
@@ -24,10 +30,15 @@ typedef struct bench {
 bool bench_wants(const bench *b, const char *name);
 /* Prints a row at once. */
 void bench_print(bench *b, bench_row row);
+/* A line for people: nothing under --json. */
+void bench_note(const bench *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Median of n values, which it sorts. */
 double bench_median(double *values, int n);
 
 /* Suites. Return false with the error pending when they can't run. */
 bool bench_loader(bench *b);
+bool bench_micro(bench *b);
+bool bench_copy(bench *b);
+bool bench_random(bench *b);
 
 #endif

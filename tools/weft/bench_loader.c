@@ -88,8 +88,11 @@ static bool run_pipeline(bench *b, wf_dataset *dataset, wf_pipeline pipeline, co
   if (good) {
     wf_loader_stats s = wf_loader_get_stats(loader);
     int64_t slowest = s.load_ns > s.copy_ns ? s.load_ns : s.copy_ns;
-    bench_print(b, (bench_row){name, "images/s", bench_median(rate, ROUNDS),
-                               slowest > 0 ? BATCH * 1e9 / (double)slowest : 0, false, true});
+    bench_print(b, (bench_row){.name = name,
+                               .unit = "images/s",
+                               .value = bench_median(rate, ROUNDS),
+                               .limit = slowest > 0 ? BATCH * 1e9 / (double)slowest : 0,
+                               .emulated = true});
   }
   wf_loader_free(loader);
   return good;

@@ -39,6 +39,15 @@ bool parse_double(const char *text, double least, double most, double *value) {
   return *text && !*end && !isnan(*value) && *value >= least && *value <= most;
 }
 
+const char *short_dtype(wf_dtype dtype) {
+  static const char *const names[] = {
+#define WF_X(NAME, value, bytes, kind, shortest, ...) [value] = shortest,
+      WF_DTYPE_TABLE(WF_X)
+#undef WF_X
+  };
+  return dtype > 0 && dtype < WF_DTYPE_COUNT ? names[dtype] : "none";
+}
+
 char *human_bytes(int64_t bytes, char buffer[32]) {
   static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
   double value = (double)bytes;

@@ -25,6 +25,8 @@ int misuse(const char *command, const char *format, ...) __attribute__((format(p
 bool parse_int(const char *text, int64_t least, int64_t most, int64_t *value);
 bool parse_double(const char *text, double least, double most, double *value);
 
+/* "f32" */
+const char *short_dtype(wf_dtype dtype);
 /* "1.50 GiB" */
 char *human_bytes(int64_t bytes, char buffer[32]);
 /* The most memory that this process had resident so far, in bytes. */
