@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/convert.h"
+#include "exec/copy_method.h"
 #include "exec/families.h"
 #include "exec/threads.h"
 #include "exec/walk.h"
@@ -154,7 +155,6 @@ static void do_tiles_by_block(void *context, int64_t begin, int64_t end) {
 static wf_status run_tiles(job *j) {
   bool direct = !j->convert && j->dst_stride == j->dst_size;
   int64_t piece = direct ? BAND : TILE, unit = j->n * (j->rows < piece ? j->rows : piece);
-  if (!direct) j->stream = false; /* rows of a block are too short for fences */
   j->chunks = (j->rows + piece - 1) / piece;
   wf__parallel(j->walk.count * j->chunks, (WF__GRAIN + unit - 1) / unit, direct ? do_tiles : do_tiles_by_block, j);
   return WF_OK;
@@ -198,32 +198,80 @@ static void set_inner(job *j, const wf_plan *plan) {
   j->src_stride = last >= 0 ? plan->operand[1].stride[last] : j->src_size;
 }
 
+static void choose_rows(job *j, bool streamed, wf__copy_method *m) {
+  bool from_consecutive = j->src_stride == j->src_size || j->n == 1, to_consecutive = j->dst_stride == j->dst_size;
+  if (j->src_stride == 0) {
+    m->why = "the source stands still along the destination's fastest dim: each element is repeated";
+  } else if (!from_consecutive) {
+    m->kind = WF__COPY_GATHER;
+    m->why = "no dim of the source is consecutive, so its elements are collected one by one";
+  } else {
+    m->why = to_consecutive ? "the fastest dim is the same in both, and consecutive"
+                            : "the source's rows are consecutive, the destination has gaps";
+  }
+  j->stream = streamed && j->n * j->dst_size >= STREAM_ROW;
+  if (streamed && !j->stream) m->why_stream = "rows are too short for stores past the cache";
+}
+
+/* Fills what the choice decides of the job, and says what was chosen and why. The plan's innermost dims may become one wider element. */
+static void choose(job *j, wf_plan *plan, int64_t count, wf__copy_method *m) {
+  wf_dtype to = plan->operand[0].dtype, from = plan->operand[1].dtype;
+  *j = (job){
+      .kernels = wf__kernels_now(), .dst_size = (int64_t)wf_dtype_size(to), .src_size = (int64_t)wf_dtype_size(from)};
+  *m = (wf__copy_method){.kind = WF__COPY_ROWS, .cast = from != to};
+  if (from != to) {
+    j->convert = j->kernels->convert[from][to];
+  } else {
+    widen_elements(plan, &j->dst_size);
+    j->src_size = j->dst_size;
+  }
+  m->element = j->dst_size;
+  j->dst_log = log_of(j->dst_size);
+  j->src_log = log_of(j->src_size);
+  set_inner(j, plan);
+  bool streamed = is_streamed(count * (int64_t)wf_dtype_size(to));
+  m->why_stream = streamed ? "the destination is larger than what a reader would find in the cache"
+                           : "the destination is small enough to be read from the cache";
+  int fastest = source_fastest(plan, j->src_size);
+  if (j->n == 1 || j->src_stride == j->src_size || j->src_stride == 0 || fastest < 0) {
+    choose_rows(j, streamed, m);
+    bool is_run = plan->ndim <= 1 && m->kind == WF__COPY_ROWS && j->src_stride && j->dst_stride == j->dst_size;
+    if (is_run) m->kind = WF__COPY_RUN, m->why = "both sides are one run of consecutive elements";
+  } else {
+    bool direct = !j->convert && j->dst_stride == j->dst_size;
+    j->stream = direct && streamed && rows_on_lines(plan);
+    j->rows = plan->size[fastest];
+    j->row_stride = plan->operand[0].stride[fastest];
+    m->kind = direct ? WF__COPY_TILES : WF__COPY_BLOCKS;
+    m->tile_rows = direct ? BAND : TILE;
+    m->tile_cols = direct ? j->n : TILE;
+    m->why =
+        direct ? "the source's fastest dim isn't the destination's: blocks are turned in registers"
+        : j->convert
+            ? "the source's fastest dim isn't the destination's, and elements are cast: blocks are turned in the first cache"
+            : "the source's fastest dim isn't the destination's, which has gaps: blocks are turned in the first cache";
+    if (streamed && !direct) m->why_stream = "rows of a block are too short for stores past the cache";
+    else if (streamed && !j->stream) m->why_stream = "the destination's rows don't begin on whole cache lines";
+  }
+  m->stream = j->stream;
+}
+
 static wf_status run_copy(const wf_plan *given, int64_t count) {
   wf_plan plan = *given;
-  wf_dtype to = plan.operand[0].dtype, from = plan.operand[1].dtype;
-  job j = {
-      .kernels = wf__kernels_now(), .dst_size = (int64_t)wf_dtype_size(to), .src_size = (int64_t)wf_dtype_size(from)};
-  if (from != to) {
-    j.convert = j.kernels->convert[from][to];
-  } else {
-    widen_elements(&plan, &j.dst_size);
-    j.src_size = j.dst_size;
-  }
-  j.dst_log = log_of(j.dst_size);
-  j.src_log = log_of(j.src_size);
-  set_inner(&j, &plan);
-  bool streamed = is_streamed(count * (int64_t)wf_dtype_size(to));
-  int last = plan.ndim - 1, fastest = source_fastest(&plan, j.src_size);
-  if (j.n == 1 || j.src_stride == j.src_size || j.src_stride == 0 || fastest < 0) {
-    j.stream = streamed && j.n * j.dst_size >= STREAM_ROW;
+  wf__copy_method method;
+  job j;
+  choose(&j, &plan, count, &method);
+  int last = plan.ndim - 1;
+  if (!method.tile_rows) {
     wf__walk_of(&j.walk, &plan, 2, last >= 0 ? 1u << last : 0);
     return run_rows(&j);
   }
-  j.stream = streamed && rows_on_lines(&plan);
-  j.rows = plan.size[fastest];
-  j.row_stride = plan.operand[0].stride[fastest];
-  wf__walk_of(&j.walk, &plan, 2, 1u << last | 1u << fastest);
+  wf__walk_of(&j.walk, &plan, 2, 1u << last | 1u << source_fastest(&plan, j.src_size));
   return run_tiles(&j);
+}
+
+static bool is_fill_streamed(const wf_plan *plan, int64_t count, int64_t size) {
+  return is_streamed(count * size) && (plan->ndim ? plan->size[plan->ndim - 1] : 1) * size >= STREAM_ROW;
 }
 
 static wf_status run_fill(const wf_plan *plan, int64_t count) {
@@ -235,15 +283,35 @@ static wf_status run_fill(const wf_plan *plan, int64_t count) {
     memcpy(pattern + done, pattern, (size_t)done); /* BLOCK: 2^k */
   job j = {.kernels = wf__kernels_now(), .dst_size = size, .dst_log = log_of(size), .pattern = pattern};
   set_inner(&j, plan);
-  j.stream = is_streamed(count * size) && j.n * size >= STREAM_ROW;
+  j.stream = is_fill_streamed(plan, count, size);
   wf__walk_of(&j.walk, plan, 1, plan->ndim ? 1u << (plan->ndim - 1) : 0);
   return run_rows(&j);
 }
 
-wf_status wf__exec_copy(const wf_plan *plan) {
+static int64_t elements_of(const wf_plan *plan) {
   int64_t count = 1;
   for (int d = 0; d < plan->ndim; d++) count *= plan->size[d];
+  return count;
+}
+
+static bool has_source(const wf_plan *plan) { return plan->operands > 1 && plan->operand[1].data; }
+
+wf_status wf__exec_copy(const wf_plan *plan) {
+  int64_t count = elements_of(plan);
   if (count == 0) return WF_OK;
-  bool has_source = plan->operands > 1 && plan->operand[1].data;
-  return has_source ? run_copy(plan, count) : run_fill(plan, count);
+  return has_source(plan) ? run_copy(plan, count) : run_fill(plan, count);
+}
+
+void wf__copy_method_of(const wf_plan *given, wf__copy_method *method) {
+  wf_plan plan = *given;
+  int64_t count = elements_of(&plan), size = (int64_t)wf_dtype_size(plan.operand[0].dtype);
+  job j;
+  if (has_source(&plan)) {
+    choose(&j, &plan, count, method);
+    return;
+  }
+  *method = (wf__copy_method){.kind = WF__COPY_FILL, .element = size, .why = "there is no source"};
+  method->stream = is_fill_streamed(&plan, count, size);
+  method->why_stream = method->stream ? "the destination is larger than what a reader would find in the cache"
+                                      : "the destination is small, or its rows are";
 }
