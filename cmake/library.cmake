@@ -33,7 +33,8 @@ set_target_properties(weft PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PRO
                                       LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/weft.map)
 target_include_directories(weft PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>)
 target_link_libraries(weft PRIVATE ${WEFT_LIBRARIES})
-target_link_options(weft PRIVATE -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/weft.map)
+# Calls inside the library go straight to their target: no jump through the PLT, and none that another library could take over.
+target_link_options(weft PRIVATE -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/weft.map -Wl,-Bsymbolic-functions)
 if(NOT WEFT_SANITIZE)
   target_link_options(weft PRIVATE -Wl,-z,defs)
 endif()

@@ -39,9 +39,7 @@ static uint32_t pop(wf__task *task) {
 /* ---- gradients on their way ----------------------------------------------------------------------------------------------- */
 
 static bool can_add_in_place(const wf_tensor *sum) {
-  return wf__self.grad_disabled && atomic_load_explicit(&sum->refs, memory_order_relaxed) == 1 &&
-         atomic_load_explicit(&sum->storage->refs, memory_order_relaxed) == 1 &&
-         wf__is_contiguous(&sum->layout, WF_FORMAT_CONTIGUOUS);
+  return wf__self.grad_disabled && wf__tensor_is_alone(sum) && wf__is_contiguous(&sum->layout, WF_FORMAT_CONTIGUOUS);
 }
 
 /* Adds grad (one reference, taken over) to *place. */

@@ -148,11 +148,6 @@ void wf__hooks_move_retain(wf__meta *meta, wf__node *from, wf__node *to, uint32_
 
 /* ---- running ----------------------------------------------------------------------------------------------------------- */
 
-static bool sole(const wf_tensor *g) {
-  return atomic_load_explicit(&g->refs, memory_order_relaxed) == 1 &&
-         atomic_load_explicit(&g->storage->refs, memory_order_relaxed) == 1;
-}
-
 static wf_status check_result(const wf_tensor *was, const wf_tensor *now, uint64_t number) {
   bool same = was->layout.ndim == now->layout.ndim &&
               !memcmp(was->layout.size, now->layout.size, (size_t)was->layout.ndim * sizeof *was->layout.size);
@@ -165,7 +160,7 @@ static wf_status check_result(const wf_tensor *was, const wf_tensor *now, uint64
 
 static wf_status run_tensor_hook(hook *h, wf_tensor **grad) {
   wf_tensor *g = *grad, *shown = g;
-  if (!sole(g)) {
+  if (!wf__tensor_is_alone(g)) {
     shown = wf__tensor_alias(g, (wf_dtype)g->dtype, &g->layout);
     if (!shown) return wf__self.pending;
     if (!wf__self.grad_disabled) shown->meta = wf__meta_retain(g->meta);

@@ -82,6 +82,10 @@ wf__node *wf__grad_fn(const wf_tensor *t);
 
 /* ---- recording ----------------------------------------------------------------------------------------------------- */
 
+/* Whether wf__needs_grad can be true of self: two loads. */
+static inline bool wf__may_need_grad(const wf_tensor *self) {
+  return !wf__self.grad_disabled && (self->meta || (self->base && self->base->meta));
+}
 /* Whether gradient mode is on and one of the inputs (NULLs allowed) requires grad. */
 bool wf__needs_grad(const wf_tensor *const *inputs, int n);
 /* A node whose edge i leads to inputs[i] (none for NULLs and inputs without grad), with room for `saves` saved tensors and a zeroed payload.

@@ -9,17 +9,9 @@
 #include "base/host.h"
 #include "trace/trace.h"
 
-static void layout_copy(wf__layout *to, const wf__layout *from) {
-  to->ndim = from->ndim;
-  to->numel = from->numel;
-  to->offset = from->offset;
-  memcpy(to->size, from->size, (size_t)from->ndim * sizeof *from->size);
-  memcpy(to->stride, from->stride, (size_t)from->ndim * sizeof *from->stride);
-}
-
 void wf__saved_keep(wf__saved *s, const wf_tensor *t, wf__meta *meta, bool is_output, int output) {
   wf__saved_release(s);
-  layout_copy(&s->layout, &t->layout);
+  wf__layout_copy(&s->layout, &t->layout);
   s->dtype = t->dtype;
   s->is_output = is_output;
   s->output = (uint32_t)output;
@@ -29,7 +21,8 @@ void wf__saved_keep(wf__saved *s, const wf_tensor *t, wf__meta *meta, bool is_ou
   const wf__modes *modes = wf__self.modes;
   if (WF__UNLIKELY(modes->recording != NULL) && wf__checkpoint_saves(s, t)) return;
   s->storage = wf__storage_retain(t->storage);
-  s->version = wf__version_retain(t->version);
+  s->version = t->version;
+  wf__version_keep(s->storage, s->version);
   s->expected = atomic_load_explicit(&t->version->value, memory_order_relaxed);
 }
 
@@ -45,8 +38,8 @@ void wf__saved_release(wf__saved *s) {
   if (s->checkpoint) {
     wf__checkpoint_drop(s);
   } else if (s->storage) {
+    wf__version_drop(s->storage, s->version);
     wf__storage_release(s->storage);
-    wf__version_release(s->version);
   } else {
     return;
   }

@@ -15,9 +15,7 @@ static wf__creation stricter(wf__creation old, wf__creation made) {
 
 wf_status wf__view_made(wf_tensor *view, const wf_tensor *self, wf__creation creation, wf__node *node, int output) {
   const wf_tensor *base = self->base ? self->base : self;
-  wf_tensor *old = view->base;
-  view->base = wf_retain((wf_tensor *)base);
-  wf__tensor_release(old);
+  wf__tensor_set_base(view, (wf_tensor *)base);
   view->creation = (uint8_t)stricter(self->creation, wf__self.grad_disabled ? WF__VIEW_NO_GRAD : creation);
   view->seen_version = atomic_load_explicit(&view->version->value, memory_order_relaxed);
   return node ? wf__set_history(view, node, output) : WF_OK;

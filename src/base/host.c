@@ -9,16 +9,19 @@
 
 static _Atomic int64_t fault_left; /* 0: off; else the allocation that makes it 0 fails */
 static _Atomic int64_t fault_seen;
+static atomic_bool fault_counts; /* from the first wf__fault_at on: counting costs every thread the same cache line */
 
 void wf__fault_at(int64_t k) {
   atomic_store(&fault_seen, 0);
   atomic_store(&fault_left, k);
+  atomic_store(&fault_counts, true);
 }
 int64_t wf__fault_count(void) { return atomic_load(&fault_seen); }
 
 bool wf__fault_hit(void) {
+  if (WF__LIKELY(!atomic_load_explicit(&fault_counts, memory_order_relaxed))) return false;
   atomic_fetch_add_explicit(&fault_seen, 1, memory_order_relaxed);
-  if (WF__LIKELY(atomic_load_explicit(&fault_left, memory_order_relaxed) == 0)) return false;
+  if (atomic_load_explicit(&fault_left, memory_order_relaxed) == 0) return false;
   return atomic_fetch_sub(&fault_left, 1) == 1;
 }
 

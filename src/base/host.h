@@ -18,7 +18,7 @@ void wf__segment_give(void *p, size_t bytes);
 
 /* Fails the k-th allocation from now on this process (1: the next), once; 0 switches it off. Tests only. */
 void wf__fault_at(int64_t k);
-/* Allocations counted since the last wf__fault_at. */
+/* Allocations counted since the last wf__fault_at; nothing is counted before the first. */
 int64_t wf__fault_count(void);
 /* True when this allocation must fail: called by wf__malloc and wf__segment_get. */
 bool wf__fault_hit(void);

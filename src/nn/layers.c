@@ -34,7 +34,7 @@ wf_status wf__layer_reformat(wf_module *m, const char *name, wf_memory_format fo
   if (!copy) return wf__self.pending;
   wf__module_replace_memory(t, copy);
   wf__tensor_release(copy);
-  return WF_OK;
+  return wf__self.pending;
 }
 
 wf_module *wf__layer_finish(wf_module *m, wf_status status) {

@@ -125,10 +125,7 @@ wf_status wf_module_load(wf_module *m, const char *path) {
 /* ---- moving ------------------------------------------------------------------------------------------------------------------------ */
 
 void wf__module_replace_memory(wf_tensor *t, wf_tensor *with) {
-  wf__storage *old = t->storage;
-  t->storage = wf__storage_retain(with->storage);
-  t->layout = with->layout;
-  wf__storage_release(old);
+  if (!wf__tensor_set_storage(t, with->storage)) t->layout = with->layout;
 }
 
 static wf_status move_all(const wf_named_tensor *state, int n, wf__device *device, wf_tensor **moved) {
@@ -137,6 +134,7 @@ static wf_status move_all(const wf_named_tensor *state, int n, wf__device *devic
     moved[i] = wf__to(state[i].tensor, WF_DTYPE_NONE, device, false, false);
     wf__self.asked--;
     if (!moved[i]) return wf__self.pending;
+    WF__TRY(wf__tensor_prepare_storage(state[i].tensor));
   }
   for (int i = 0; i < n; i++) {
     if (moved[i] == state[i].tensor) continue;

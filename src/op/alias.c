@@ -23,7 +23,7 @@ wf_tensor *wf_detach(const wf_tensor *self) {
 wf_tensor *wf_data_of(const wf_tensor *self) {
   WF__OP("data", NULL);
   WF__TRY_OR(wf__given(self, "self"), NULL);
-  return wf__give(wf__tensor_wrap(wf__storage_retain(self->storage), (wf_dtype)self->dtype, &self->layout));
+  return wf__give(wf__tensor_data_of(self));
 }
 
 /* ---- view(dtype) ---------------------------------------------------------------------------------------------------------- */

@@ -59,7 +59,7 @@ wf_tensor *wf_as_strided(const wf_tensor *self, wf_dims size, wf_dims stride, in
   wf__layout layout;
   WF__TRY_OR(wf__given(self, "self"), NULL);
   WF__TRY_OR(strided_layout(self, size, stride, storage_offset, &layout), NULL);
-  wf_tensor *view = wf__tensor_alias(self, (wf_dtype)self->dtype, &layout);
+  wf_tensor *view = wf__tensor_view(self, &layout);
   wf__node *node = view && wf__needs_grad(&self, 1) ? wf__node_as_strided(self, &layout, false) : NULL;
   if (view && !wf__self.pending) wf__view_made(view, self, WF__VIEW_DEFAULT, node, 0);
   wf__node_release(node);

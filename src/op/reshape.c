@@ -14,6 +14,7 @@ static bool view_layout(const wf_tensor *self, wf_dims size, wf__layout *out) {
 }
 
 static wf_tensor *view(const wf_tensor *self, const wf__layout *layout) {
+  if (WF__LIKELY(!wf__may_need_grad(self))) return wf__view_plain(self, layout);
   wf__sizes sizes = wf__sizes_of(self);
   return wf__view_of(self, layout, &view_class, &sizes, sizeof sizes);
 }

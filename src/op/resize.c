@@ -70,9 +70,7 @@ static wf_status check_source(const wf_tensor *self, const wf_tensor *source) {
 }
 
 static wf_status show(wf_tensor *self, const wf_tensor *source, const wf__layout *layout) {
-  wf__storage *old = self->storage;
-  self->storage = wf__storage_retain(source->storage);
-  wf__storage_release(old);
+  WF__TRY(wf__tensor_set_storage(self, source->storage));
   self->layout = *layout;
   return wf__inplace_done(self, NULL);
 }

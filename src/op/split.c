@@ -24,7 +24,7 @@ static void pieces_add(pieces *p, wf_tensor *t) {
 
 /* A piece of a node shared by all; node NULL: no gradient is recorded. */
 static wf_status pieces_add_output(pieces *p, const wf_tensor *self, const wf__layout *layout, wf__node *node) {
-  wf_tensor *view = wf__tensor_alias(self, (wf_dtype)self->dtype, layout);
+  wf_tensor *view = wf__tensor_view(self, layout);
   if (!view) return wf__self.pending;
   p->at[p->n++] = view;
   return wf__view_made(view, self, WF__VIEW_MULTI_OUTPUT, node, p->n - 1);

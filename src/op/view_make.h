@@ -11,6 +11,8 @@ wf__node *wf__view_node(const wf_tensor *self, const wf__node_class *cls, const 
 /* A tracked view of self with that layout and derivative. Caller's reference. */
 wf_tensor *wf__view_of(const wf_tensor *self, const wf__layout *layout, const wf__node_class *cls, const void *payload,
                        size_t bytes);
+/* The same where wf__may_need_grad has said no: fronts that would have to fill a payload for nothing ask it first. */
+wf_tensor *wf__view_plain(const wf_tensor *self, const wf__layout *layout);
 /* Before self's geometry is changed in place: refuses a missing tensor and what autograd refuses. */
 wf_status wf__view_in_place_begin(const wf_tensor *self);
 /* Gives self that layout: version +1, history. */

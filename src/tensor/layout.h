@@ -13,8 +13,23 @@ typedef struct wf__layout {
   int64_t stride[WF_MAX_DIMS];
 } wf__layout;
 
+/* Copies what counts: a whole struct is 280 bytes, of which a matrix uses 56. to and from may be the same. */
+static inline void wf__layout_copy(wf__layout *to, const wf__layout *from) {
+  to->ndim = from->ndim;
+  to->numel = from->numel;
+  to->offset = from->offset;
+  for (int d = 0; d < from->ndim; d++) to->size[d] = from->size[d];
+  for (int d = 0; d < from->ndim; d++) to->stride[d] = from->stride[d];
+}
 static inline wf_dims wf__layout_sizes(const wf__layout *l) { return wf_dims_of(l->size, l->ndim); }
 static inline wf_dims wf__layout_strides(const wf__layout *l) { return wf_dims_of(l->stride, l->ndim); }
+
+/* wf_dtype_size for inner paths: a shift, no call. */
+static inline size_t wf__dtype_bytes(wf_dtype d) {
+#define WF_X(NAME, value, bytes, ...) (uint64_t)(bytes) << 4 * (value) |
+  return ((WF_DTYPE_TABLE(WF_X) 0) >> 4 * (unsigned)d) & 15;
+#undef WF_X
+}
 
 /* Row-major layout. Errors: more than WF_MAX_DIMS; negative sizes ("Trying to create tensor with negative dimension <n>: [..]");
  * overflow ("Storage size calculation overflowed …" by itemsize, "Stride calculation overflowed"). */

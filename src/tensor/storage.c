@@ -13,11 +13,17 @@ static wf_status take_memory(wf__device *device, bool pinned, size_t nbytes, wf_
   return wf__memory_new(source, pinned, nbytes, wf__stream_now(source), memory);
 }
 
+static void begin(wf__storage *s) {
+  atomic_init(&s->refs, 1);
+  atomic_init(&s->version.refs, 1);
+  s->version.home = s;
+}
+
 wf__storage *wf__storage_new(wf__device *device, size_t nbytes, bool pinned) {
   wf__storage *s = wf__object_take(WF__OBJECT_STORAGE);
   if (!s) return NULL;
   *s = (wf__storage){.resizable = true, .pinned = pinned, .nbytes = nbytes, .device = device};
-  atomic_init(&s->refs, 1);
+  begin(s);
   s->made_by = wf__self.frame ? wf__self.frame->op : NULL;
   if (take_memory(device, pinned, nbytes, &s->memory)) {
     wf__object_give(WF__OBJECT_STORAGE, s);
@@ -31,23 +37,18 @@ wf__storage *wf__storage_foreign(void *data, size_t nbytes, void (*deleter)(void
   wf__storage *s = cpu ? wf__object_take(WF__OBJECT_STORAGE) : NULL;
   if (!s) return NULL;
   *s = (wf__storage){.nbytes = nbytes, .device = cpu, .memory.address = data, .deleter = deleter, .context = context};
-  atomic_init(&s->refs, 1);
-  return s;
-}
-
-wf__storage *wf__storage_retain(wf__storage *s) {
-  atomic_fetch_add_explicit(&s->refs, 1, memory_order_relaxed);
+  begin(s);
   return s;
 }
 
 void wf__storage_release(wf__storage *s) {
-  if (!s || atomic_fetch_sub_explicit(&s->refs, 1, memory_order_acq_rel) != 1) return;
+  if (!s || !wf__count_down(&s->refs)) return;
   if (s->deleter) {
     s->deleter(s->memory.address, s->context);
   } else {
     wf__memory_free(&s->memory);
   }
-  wf__object_give(WF__OBJECT_STORAGE, s);
+  if (wf__count_down(&s->version.refs)) wf__object_give(WF__OBJECT_STORAGE, s);
 }
 
 wf_status wf__storage_grow(wf__storage *s, size_t nbytes) {

@@ -8,25 +8,31 @@
 #include "device/device.h"
 #include "tensor/layout.h"
 
-/* Bytes on a device, shared by all tensors that show a part of them. */
-typedef struct wf__storage {
+typedef struct wf__storage wf__storage;
+
+/* How often data was written in place. Shared by a base, its views and detach; not by .data or clone. Each storage brings one for the
+ * tensors that are made with it, so that they need no object more; one reference to it is held by all holders of the storage together. */
+typedef struct wf__version {
+  atomic_int refs;
+  _Atomic uint32_t value;
+  const char *_Atomic changed_by; /* operator of the last change, for hints; NULL unknown */
+  wf__storage *home;              /* the storage that it is a part of; NULL: an object of its own */
+} wf__version;
+
+/* Bytes on a device, shared by all tensors that show a part of them. The object outlives the bytes while somebody refers to its
+ * version. */
+struct wf__storage {
   atomic_int refs;
   bool resizable;
   bool pinned;
   size_t nbytes;
   wf__device *device;
   wf__memory memory;
+  wf__version version;
   void (*deleter)(void *data, void *context); /* foreign memory only */
   void *context;
   const char *made_by; /* operator that allocated it, for reports */
-} wf__storage;
-
-/* How often data was written in place. Shared by a base, its views and detach; not by .data or clone. */
-typedef struct wf__version {
-  atomic_int refs;
-  _Atomic uint32_t value;
-  const char *_Atomic changed_by; /* operator of the last change, for hints; NULL unknown */
-} wf__version;
+};
 
 /* What autograd knows of a tensor; NULL for tensors that never met it. autograd/meta.h has the struct. */
 typedef struct wf__meta wf__meta;
@@ -40,19 +46,28 @@ typedef enum wf__creation {
   WF__VIEW_FROZEN /* a gradient that others see too, as a hook gets it: no base, and may not be changed in place */
 } wf__creation;
 
+/* A storage that a base showed before wf__tensor_set_storage, kept for the views that still show it. */
+typedef struct wf__shown_before wf__shown_before;
+
+/* Counting. A handle counts 1, a tracked view counts WF__ONE_VIEW on its base. A view made from its base borrows storage and version of it
+ * instead of counting on them too: an atomic addition costs 8 ns, as much as the rest of the view. */
+#define WF__ONE_VIEW ((uint64_t)1 << 32)
+
 struct wf_tensor {
-  atomic_int refs;
-  uint8_t dtype;    /* wf_dtype */
-  uint8_t creation; /* wf__creation */
-  uint8_t maps;     /* open wf_tensor_map accesses */
-  uint8_t reserved;
-  wf__layout layout; /* ndim, sizes, strides, offset */
-  wf__storage *storage;
-  wf__version *version;
-  wf_tensor *base; /* of a tracked view: the tensor that isn't a view; one reference */
-  wf__meta *meta;
+  _Atomic uint64_t refs;
+  uint8_t dtype;         /* wf_dtype */
+  uint8_t creation;      /* wf__creation */
+  uint8_t maps;          /* open wf_tensor_map accesses */
+  bool borrows_storage;  /* `base` keeps it */
+  bool borrows_version;  /* likewise */
   uint32_t seen_version; /* of a view: version at which its meta's grad_fn was made (history is rewritten lazily) */
-  void *scope;           /* tensor/scope.c */
+  wf__storage *storage;  /* one reference, unless borrowed */
+  wf__version *version;  /* one reference, unless borrowed or the storage's own */
+  wf_tensor *base;       /* of a tracked view: the tensor that isn't a view; counted as a view */
+  wf__meta *meta;
+  void *scope;                    /* tensor/scope.c */
+  wf__shown_before *_Atomic kept; /* of a base */
+  wf__layout layout;              /* ndim, sizes, strides, offset */
 };
 
 /* What tensor/ needs from autograd/, registered downward by its constructor (tensor/upward.c). Slots are never NULL. */
@@ -69,26 +84,49 @@ extern wf__upward wf__upward_calls;
 wf__storage *wf__storage_new(wf__device *device, size_t nbytes, bool pinned);
 /* Over host memory that somebody else owns; deleter(data, context) runs when the storage goes, and may be NULL. Not resizable. */
 wf__storage *wf__storage_foreign(void *data, size_t nbytes, void (*deleter)(void *data, void *context), void *context);
-wf__storage *wf__storage_retain(wf__storage *s);
+/* Gives one reference back. True when it was the last: found out by a load when nobody else has one, since then nobody can take one. */
+static inline bool wf__count_down(atomic_int *refs) {
+  return atomic_load_explicit(refs, memory_order_acquire) == 1 ||
+         atomic_fetch_sub_explicit(refs, 1, memory_order_acq_rel) == 1;
+}
+static inline wf__storage *wf__storage_retain(wf__storage *s) {
+  atomic_fetch_add_explicit(&s->refs, 1, memory_order_relaxed);
+  return s;
+}
 void wf__storage_release(wf__storage *s);
+/* Whoever keeps a storage and a version together holds one reference of the storage, and one of the version only when it is another
+ * storage's or nobody's. */
+void wf__version_keep(const wf__storage *storage, wf__version *version);
+void wf__version_drop(const wf__storage *storage, wf__version *version);
 /* Grows to nbytes, keeping the bytes; every view sees the new memory. "Trying to resize storage that is not resizable". */
 wf_status wf__storage_grow(wf__storage *s, size_t nbytes);
 
 /* ---- tensors -------------------------------------------------------------------------------------------------------
  * Internal makers return one reference that is the caller's and in no scope; the public entry hands it out by wf__give. */
 
-/* A tensor over `storage` (one reference is taken over, also on failure) with a version counter of its own. NULL on error. */
+/* A tensor over new `storage` (one reference is taken over, also on failure), with the version counter that came with it: for whoever
+ * made the storage, once. NULL on error. */
 wf_tensor *wf__tensor_wrap(wf__storage *storage, wf_dtype dtype, const wf__layout *layout);
 /* New storage that fits the layout exactly. Elements undefined. */
 wf_tensor *wf__tensor_empty(wf__device *device, wf_dtype dtype, const wf__layout *layout);
 /* The same, row-major for `size`. */
 wf_tensor *wf__tensor_empty_sized(wf__device *device, wf_dtype dtype, wf_dims size);
+/* Another tensor over self's storage with a version counter of its own: .data. */
+wf_tensor *wf__tensor_data_of(const wf_tensor *self);
 /* Another tensor over self's storage that shares its version counter; no view relation (detach, view(dtype)). */
 wf_tensor *wf__tensor_alias(const wf_tensor *self, wf_dtype dtype, const wf__layout *layout);
 /* The same from parts, of which it takes references of its own. */
 wf_tensor *wf__tensor_share(wf__storage *storage, wf__version *version, wf_dtype dtype, const wf__layout *layout);
-wf__version *wf__version_retain(wf__version *v);
-void wf__version_release(wf__version *v);
+/* A tracked view of self (of its base when self is a view) with that layout, not yet in any graph. */
+wf_tensor *wf__tensor_view(const wf_tensor *self, const wf__layout *layout);
+/* Makes `base` the base of a tensor that has none; for views that weren't made by wf__tensor_view. */
+void wf__tensor_set_base(wf_tensor *view, wf_tensor *base);
+/* Shows `storage` (a reference of its own is taken) from now on; version, base and meta stay. Views keep what they show. */
+wf_status wf__tensor_set_storage(wf_tensor *t, wf__storage *storage);
+/* Sets aside what that will need, so that it can't fail. */
+wf_status wf__tensor_prepare_storage(wf_tensor *t);
+/* Nobody else has a handle of t, is a view of it or shows its memory: it may be overwritten, or taken over. */
+bool wf__tensor_is_alone(const wf_tensor *t);
 void wf__tensor_release(wf_tensor *t);
 /* Puts the caller's reference into the innermost scope, or leaves it to the caller when none is open. NULL passes through.
  * With an error pending the reference is released and NULL returned: the last step of every public call that makes a tensor. */
@@ -97,7 +135,7 @@ wf_tensor *wf__give(wf_tensor *t);
 wf_tensors wf__give_list(wf_tensor **at, int n);
 
 static inline wf__device *wf__device_of(const wf_tensor *t) { return t->storage->device; }
-static inline size_t wf__itemsize(const wf_tensor *t) { return wf_dtype_size((wf_dtype)t->dtype); }
+static inline size_t wf__itemsize(const wf_tensor *t) { return wf__dtype_bytes((wf_dtype)t->dtype); }
 /* Address of the first element on the tensor's device. */
 static inline void *wf__data(const wf_tensor *t) {
   return (char *)t->storage->memory.address + t->layout.offset * (int64_t)wf__itemsize(t);

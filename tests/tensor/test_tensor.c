@@ -199,6 +199,139 @@ static void failing_any_allocation_of_a_copy_leaks_nothing(void **state) {
   }
 }
 
+/* ---- counting: who keeps which memory ----------------------------------------------------------------------------------- */
+
+static int freed[3];
+static void note_which(void *data, void *context) {
+  (void)data;
+  freed[*(int *)context]++;
+}
+static wf_tensor *over(float *data, int *which) {
+  freed[*which] = 0;
+  return wf_from_memory(data, 4 * sizeof *data, WF_SHAPE(4), WF_SHAPE0, WF_F32, note_which, which);
+}
+static float first_of(wf_tensor *t) {
+  float v = *(const float *)wf_tensor_map(t, WF_READ);
+  wf_tensor_unmap(t);
+  return v;
+}
+static wf_tensor *view_of(const wf_tensor *t) { return wf__tensor_view(t, &t->layout); }
+
+static void a_view_alone_keeps_base_and_memory_and_counts_once(void **state) {
+  (void)state;
+  float data[4] = {5};
+  int which = 0;
+  wf_tensor *base = over(data, &which), *view = view_of(base), *again = view_of(view);
+  assert_ptr_equal(again->base, base);
+  assert_int_equal(base->storage->refs, 1); /* both borrow it */
+  assert_true(base->refs == 1 + 2 * WF__ONE_VIEW);
+  wf_free(base);
+  wf_free(view);
+  assert_int_equal(freed[0], 0);
+  assert_true(first_of(again) == 5);
+  wf_free(again);
+  assert_int_equal(freed[0], 1);
+}
+
+static void views_keep_the_memory_that_their_base_showed_when_they_were_made(void **state) {
+  (void)state;
+  float data[3][4] = {{1}, {2}, {3}};
+  int which[3] = {0, 1, 2};
+  wf_tensor *base = over(data[0], &which[0]), *second = over(data[1], &which[1]), *third = over(data[2], &which[2]);
+  wf_tensor *old = view_of(base);
+  assert_ok(wf__tensor_set_storage(base, second->storage));
+  wf_tensor *new = view_of(base), *older = view_of(old);
+  assert_ok(wf__tensor_set_storage(base, third->storage));
+  wf_free(second);
+  wf_free(third);
+  assert_true(first_of(base) == 3 && first_of(old) == 1 && first_of(older) == 1 && first_of(new) == 2);
+  wf_free(old);
+  wf_free(new);
+  assert_int_equal(freed[0] + freed[1] + freed[2], 0);
+  wf_free(older); /* the last view: the base lets go of what only views showed */
+  assert_int_equal(freed[0], 1);
+  assert_int_equal(freed[1], 1);
+  assert_int_equal(freed[2], 0);
+  assert_true(first_of(base) == 3);
+  wf_free(base);
+  assert_int_equal(freed[2], 1);
+}
+
+static void a_base_that_dies_before_its_views_takes_all_memory_with_the_last_of_them(void **state) {
+  (void)state;
+  float data[2][4] = {{1}, {2}};
+  int which[2] = {0, 1};
+  wf_tensor *base = over(data[0], &which[0]), *second = over(data[1], &which[1]), *old = view_of(base);
+  assert_ok(wf__tensor_set_storage(base, second->storage));
+  wf_free(second);
+  wf_free(base);
+  assert_true(first_of(old) == 1);
+  assert_int_equal(freed[0] + freed[1], 0);
+  wf_free(old);
+  assert_int_equal(freed[0], 1);
+  assert_int_equal(freed[1], 1);
+}
+
+static void without_views_the_memory_shown_before_goes_at_once_and_the_version_stays(void **state) {
+  (void)state;
+  float data[2][4] = {{1}, {2}};
+  int which[2] = {0, 1};
+  wf_tensor *t = over(data[0], &which[0]), *same = wf__tensor_alias(t, WF_F32, &t->layout);
+  wf_tensor *other = over(data[1], &which[1]);
+  wf__bump(t);
+  assert_ok(wf__tensor_set_storage(t, other->storage));
+  assert_int_equal(freed[0], 0); /* `same` shows it */
+  wf_free(same);
+  assert_int_equal(freed[0], 1);
+  assert_int_equal(wf_version_of(t), 1);
+  assert_int_equal(wf_version_of(other), 0);
+  wf_tensor *detached = wf__tensor_alias(t, WF_F32, &t->layout);
+  wf__bump(detached);
+  assert_int_equal(wf_version_of(t), 2);
+  wf_free(t);
+  wf_free(other);
+  assert_int_equal(wf_version_of(detached), 2);
+  assert_int_equal(freed[1], 0);
+  wf_free(detached);
+  assert_int_equal(freed[1], 1);
+}
+
+static void data_counts_its_own_versions(void **state) {
+  (void)state;
+  wf_tensor *t = wf_from_data((float[]){1}, WF_SHAPE(1), WF_F32), *data = wf__tensor_data_of(t);
+  wf__bump(t);
+  wf_tensor *view = view_of(data);
+  wf__bump(view);
+  wf__bump(view);
+  assert_int_equal(wf_version_of(t), 1);
+  wf_free(t);
+  assert_int_equal(wf_version_of(data), 2);
+  wf_free(data);
+  assert_int_equal(wf_version_of(view), 2);
+  wf_free(view);
+}
+
+static void failing_to_keep_memory_for_views_changes_nothing(void **state) {
+  (void)state;
+  float data[2][4] = {{1}, {2}};
+  int which[2] = {0, 1};
+  wf_tensor *base = over(data[0], &which[0]), *second = over(data[1], &which[1]), *view = view_of(base);
+  wf__fault_at(1);
+  assert_int_equal(wf__tensor_set_storage(base, second->storage), WF_NO_MEMORY);
+  wf__fault_at(0);
+  wf_error_take();
+  assert_true(first_of(base) == 1);
+  assert_ok(wf__tensor_prepare_storage(base));
+  wf__fault_at(1);
+  assert_ok(wf__tensor_set_storage(base, second->storage));
+  wf__fault_at(0);
+  assert_true(first_of(base) == 2 && first_of(view) == 1);
+  wf_free(second);
+  wf_free(base);
+  wf_free(view);
+  assert_int_equal(freed[0] + freed[1], 2);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(data_is_copied_in_row_major_order),
     cmocka_unit_test(dimensions_out_of_range_are_index_errors),
@@ -211,5 +344,11 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(pairs_overlap_by_pytorchs_rules),
     cmocka_unit_test(tensors_are_described_with_strides_only_when_they_are_not_row_major),
     cmocka_unit_test(failing_any_allocation_of_a_copy_leaks_nothing),
+    cmocka_unit_test(a_view_alone_keeps_base_and_memory_and_counts_once),
+    cmocka_unit_test(views_keep_the_memory_that_their_base_showed_when_they_were_made),
+    cmocka_unit_test(a_base_that_dies_before_its_views_takes_all_memory_with_the_last_of_them),
+    cmocka_unit_test(without_views_the_memory_shown_before_goes_at_once_and_the_version_stays),
+    cmocka_unit_test(data_counts_its_own_versions),
+    cmocka_unit_test(failing_to_keep_memory_for_views_changes_nothing),
 };
 WF_TEST_MAIN("tensor/tensor", tests)
