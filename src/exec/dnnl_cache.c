@@ -133,9 +133,9 @@ int64_t wf__dnnl_made(void) { return made; }
 
 /* ---- making ----------------------------------------------------------------------------------------------------------------- */
 
-bool wf__dnnl_add(wf__dnnl_call *call, int argument, const dnnl_memory_desc_t *desc) {
+bool wf__dnnl_add(wf__dnnl_call *call, int argument, wf__dnnl_const_layout layout) {
   dnnl_memory_t memory;
-  if (call->args == WF__DNNL_ARGS || dnnl_memory_create(&memory, desc, engine, DNNL_MEMORY_NONE) != dnnl_success)
+  if (call->args == WF__DNNL_ARGS || dnnl_memory_create(&memory, layout, engine, DNNL_MEMORY_NONE) != dnnl_success)
     return false;
   call->arg[call->args++] = (dnnl_exec_arg_t){argument, memory};
   return true;
@@ -149,7 +149,7 @@ static bool is_plain_loop(const_dnnl_primitive_desc_t desc) {
 }
 
 static bool add_scratch(wf__dnnl_entry *entry, wf__dnnl_call *call, const_dnnl_primitive_desc_t desc) {
-  const dnnl_memory_desc_t *scratch = dnnl_primitive_desc_query_md(desc, dnnl_query_scratchpad_md, 0);
+  wf__dnnl_const_layout scratch = dnnl_primitive_desc_query_md(desc, dnnl_query_scratchpad_md, 0);
   size_t bytes = scratch ? dnnl_memory_desc_get_size(scratch) : 0;
   if (!bytes) return true;
   call->scratch = call->args;
@@ -176,10 +176,9 @@ static int pack_enter(const wf__dnnl_entry *entry) {
   return was;
 }
 
-static bool make_pack(wf__dnnl_entry *entry, const dnnl_memory_desc_t *ours, const dnnl_memory_desc_t *theirs,
-                      bool into) {
+static bool make_pack(wf__dnnl_entry *entry, wf__dnnl_const_layout ours, wf__dnnl_const_layout theirs, bool into) {
   dnnl_primitive_desc_t desc;
-  const dnnl_memory_desc_t *from = into ? ours : theirs, *to = into ? theirs : ours;
+  wf__dnnl_const_layout from = into ? ours : theirs, to = into ? theirs : ours;
   if (dnnl_reorder_primitive_desc_create(&desc, from, engine, to, engine, attributes) != dnnl_success) return false;
   /* argument 0 is ours, argument 1 theirs */
   return wf__dnnl_add(&entry->pack, into ? DNNL_ARG_FROM : DNNL_ARG_TO, ours) &&
@@ -187,8 +186,7 @@ static bool make_pack(wf__dnnl_entry *entry, const dnnl_memory_desc_t *ours, con
          wf__dnnl_set_primitive(entry, &entry->pack, desc);
 }
 
-bool wf__dnnl_set_pack(wf__dnnl_entry *entry, const dnnl_memory_desc_t *ours, const dnnl_memory_desc_t *theirs,
-                       bool into) {
+bool wf__dnnl_set_pack(wf__dnnl_entry *entry, wf__dnnl_const_layout ours, wf__dnnl_const_layout theirs, bool into) {
   if (dnnl_memory_desc_equal(ours, theirs)) return true;
   entry->pack_bytes = dnnl_memory_desc_get_size(theirs);
   int team = pack_enter(entry);

@@ -8,8 +8,9 @@
 
 #ifdef WF_HAVE_DNNL
 
-#include <dnnl.h>
 #include <weft/sys/plan.h>
+
+#include "exec/dnnl_version.h"
 
 #define WF__DNNL_KEY_WORDS 48
 #define WF__DNNL_ARGS 8
@@ -61,10 +62,9 @@ dnnl_primitive_attr_t wf__dnnl_attributes(void);
 /* Makes the primitive that `desc` describes, unless its implementation is one of oneDNN's plain loops. Takes desc over. */
 bool wf__dnnl_set_primitive(wf__dnnl_entry *entry, wf__dnnl_call *call, dnnl_primitive_desc_t desc);
 /* Adds an argument, without data yet. */
-bool wf__dnnl_add(wf__dnnl_call *call, int argument, const dnnl_memory_desc_t *desc);
+bool wf__dnnl_add(wf__dnnl_call *call, int argument, wf__dnnl_const_layout layout);
 /* Sets up packing between the layouts (into: the caller's to oneDNN's), or none when they are equal. */
-bool wf__dnnl_set_pack(wf__dnnl_entry *entry, const dnnl_memory_desc_t *ours, const dnnl_memory_desc_t *theirs,
-                       bool into);
+bool wf__dnnl_set_pack(wf__dnnl_entry *entry, wf__dnnl_const_layout ours, wf__dnnl_const_layout theirs, bool into);
 
 /* ---- for the functions that run them ---------------------------------------------------------------------------------- */
 

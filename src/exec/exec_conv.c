@@ -81,9 +81,9 @@ static bool key_of(const wf_plan *plan, wf__dnnl_key *key, dnnl_format_tag_t *ta
   return true;
 }
 
-/* The caller's weights, [groups, co/g, ci/g, kh, kw] when there are groups. The stride of a dim of size 1 is made what a dense layout
- * would have, so that equal layouts compare equal. */
-static bool describe_weights(const wf_plan *plan, int i, dnnl_memory_desc_t *ours, dnnl_memory_desc_t *theirs) {
+/* The caller's weights, [groups, co/g, ci/g, kh, kw] when there are groups, and as oneDNN wants them. The stride of a dim of size 1 is made
+ * what a dense layout would have, so that equal layouts compare equal. */
+static void describe_weights(const wf_plan *plan, int i, wf__dnnl_layout *ours, wf__dnnl_layout *theirs) {
   int64_t groups = plan->param.conv.groups, item = (int64_t)wf_dtype_size(plan->operand[i].dtype);
   dnnl_dims_t size, stride;
   int n = 0;
@@ -97,81 +97,74 @@ static bool describe_weights(const wf_plan *plan, int i, dnnl_memory_desc_t *our
   }
   for (int d = n - 1; d >= 0; d--)
     if (size[d] == 1) stride[d] = d + 1 < n ? size[d + 1] * stride[d + 1] : 1;
-  return dnnl_memory_desc_init_by_strides(ours, n, size, dnnl_f32, stride) == dnnl_success &&
-         dnnl_memory_desc_init_by_tag(theirs, n, size, dnnl_f32, dnnl_format_tag_any) == dnnl_success;
+  *ours = wf__dnnl_layout_strided(n, size, stride);
+  *theirs = wf__dnnl_layout_tagged(n, size, dnnl_format_tag_any);
 }
 
-typedef struct descriptors {
-  dnnl_memory_desc_t input, output, weight, packed, bias;
-  dnnl_memory_desc_t *bias_or_null;
-  dnnl_dims_t stride, dilation, padding;
-} descriptors;
-
-static bool describe(const wf_plan *plan, descriptors *d) {
+/* `weights`: as the caller has them. Free it whatever comes back. */
+static bool describe(const wf_plan *plan, wf__dnnl_conv *conv, wf__dnnl_layout *weights) {
   const wf_conv_param *c = &plan->param.conv;
   roles r = roles_of(plan);
   dnnl_format_tag_t tag;
   common_format(plan, r, &tag);
   for (int i = 0; i < 2; i++) {
-    d->stride[i] = c->stride[i];
-    d->dilation[i] = c->dilation[i] - 1;
-    d->padding[i] = c->padding[i];
+    conv->stride[i] = c->stride[i];
+    conv->dilation[i] = c->dilation[i] - 1;
+    conv->padding[i] = c->padding[i];
   }
-  d->bias_or_null = r.bias >= 0 ? &d->bias : NULL;
-  if (r.bias >= 0 && dnnl_memory_desc_init_by_tag(&d->bias, 1, plan->shape[r.bias], dnnl_f32, dnnl_a) != dnnl_success)
-    return false;
-  return dnnl_memory_desc_init_by_tag(&d->input, 4, plan->shape[r.input], dnnl_f32, tag) == dnnl_success &&
-         dnnl_memory_desc_init_by_tag(&d->output, 4, plan->shape[r.output], dnnl_f32, tag) == dnnl_success &&
-         describe_weights(plan, r.weight, &d->weight, &d->packed);
+  conv->input = wf__dnnl_layout_tagged(4, plan->shape[r.input], tag);
+  conv->output = wf__dnnl_layout_tagged(4, plan->shape[r.output], tag);
+  conv->bias = r.bias >= 0 ? wf__dnnl_layout_tagged(1, plan->shape[r.bias], dnnl_a) : NULL;
+  describe_weights(plan, r.weight, weights, &conv->weight);
+  return conv->input && conv->output && conv->weight && *weights && (conv->bias || r.bias < 0);
 }
 
-static bool forward_desc(const descriptors *d, dnnl_primitive_desc_t *made) {
-  dnnl_convolution_desc_t c;
-  return dnnl_dilated_convolution_forward_desc_init(&c, dnnl_forward_training, dnnl_convolution_direct, &d->input,
-                                                    &d->packed, d->bias_or_null, &d->output, d->stride, d->dilation,
-                                                    d->padding, d->padding) == dnnl_success &&
-         dnnl_primitive_desc_create(made, &c, wf__dnnl_attributes(), wf__dnnl_engine(), NULL) == dnnl_success;
+static void free_layouts(wf__dnnl_conv *conv, wf__dnnl_layout weights) {
+  wf__dnnl_layout all[] = {conv->input, conv->output, conv->weight, conv->bias, weights};
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++) wf__dnnl_layout_free(all[i]);
 }
 
-static bool backward_desc(const wf_plan *plan, const descriptors *d, dnnl_primitive_desc_t *made) {
-  dnnl_convolution_desc_t c;
-  dnnl_status_t status =
-      plan->op == WF__CONV_BACKWARD_DATA
-          ? dnnl_dilated_convolution_backward_data_desc_init(&c, dnnl_convolution_direct, &d->input, &d->packed,
-                                                             &d->output, d->stride, d->dilation, d->padding, d->padding)
-          : dnnl_dilated_convolution_backward_weights_desc_init(&c, dnnl_convolution_direct, &d->input, &d->packed,
-                                                                d->bias_or_null, &d->output, d->stride, d->dilation,
-                                                                d->padding, d->padding);
-  dnnl_primitive_desc_t hint;
-  descriptors without_bias = *d;
-  if (plan->op == WF__CONV_BACKWARD_DATA) without_bias.bias_or_null = NULL;
-  if (status != dnnl_success || !forward_desc(&without_bias, &hint)) return false;
-  status = dnnl_primitive_desc_create(made, &c, wf__dnnl_attributes(), wf__dnnl_engine(), hint);
-  dnnl_primitive_desc_destroy(hint);
-  return status == dnnl_success;
+static bool backward_desc(const wf_plan *plan, const wf__dnnl_conv *conv, dnnl_primitive_desc_t *made) {
+  dnnl_primitive_desc_t forward;
+  wf__dnnl_conv hint = *conv;
+  if (plan->op == WF__CONV_BACKWARD_DATA) hint.bias = NULL;
+  if (!wf__dnnl_conv_forward(&hint, &forward)) return false;
+  bool fine = plan->op == WF__CONV_BACKWARD_DATA ? wf__dnnl_conv_backward_data(conv, forward, made)
+                                                 : wf__dnnl_conv_backward_weights(conv, forward, made);
+  dnnl_primitive_desc_destroy(forward);
+  return fine;
 }
 
-/* Arguments in the order input, output, weight, bias. */
-static bool make(wf__dnnl_entry *entry, const wf_plan *plan) {
+/* Arguments in the order input, output, weight, bias. Takes `made` over. */
+static bool fill(wf__dnnl_entry *entry, const wf_plan *plan, const wf__dnnl_conv *conv, wf__dnnl_const_layout weights,
+                 dnnl_primitive_desc_t made) {
   static const int arguments[3][4] = {
       [WF__CONV_FORWARD] = {DNNL_ARG_SRC, DNNL_ARG_DST, DNNL_ARG_WEIGHTS, DNNL_ARG_BIAS},
       [WF__CONV_BACKWARD_DATA] = {DNNL_ARG_DIFF_SRC, DNNL_ARG_DIFF_DST, DNNL_ARG_WEIGHTS, 0},
       [WF__CONV_BACKWARD_WEIGHT] = {DNNL_ARG_SRC, DNNL_ARG_DIFF_DST, DNNL_ARG_DIFF_WEIGHTS, DNNL_ARG_DIFF_BIAS}};
   const int *argument = arguments[plan->op];
   bool to_weights = plan->op == WF__CONV_BACKWARD_WEIGHT;
-  descriptors d;
+  wf__dnnl_const_layout packed =
+      dnnl_primitive_desc_query_md(made, to_weights ? dnnl_query_diff_weights_md : dnnl_query_weights_md, 0);
+  if (packed && wf__dnnl_add(&entry->work, argument[0], conv->input) &&
+      wf__dnnl_add(&entry->work, argument[1], conv->output) && wf__dnnl_add(&entry->work, argument[2], packed) &&
+      (!conv->bias || wf__dnnl_add(&entry->work, argument[3], conv->bias)) &&
+      wf__dnnl_set_pack(entry, weights, packed, !to_weights))
+    return wf__dnnl_set_primitive(entry, &entry->work, made);
+  dnnl_primitive_desc_destroy(made);
+  return false;
+}
+
+static bool make(wf__dnnl_entry *entry, const wf_plan *plan) {
+  wf__dnnl_conv conv;
+  wf__dnnl_layout weights;
   dnnl_primitive_desc_t made;
-  if (!describe(plan, &d) || !(plan->op == WF__CONV_FORWARD ? forward_desc(&d, &made) : backward_desc(plan, &d, &made)))
-    return false;
-  dnnl_memory_desc_t packed =
-      *dnnl_primitive_desc_query_md(made, to_weights ? dnnl_query_diff_weights_md : dnnl_query_weights_md, 0);
-  if (!wf__dnnl_add(&entry->work, argument[0], &d.input) || !wf__dnnl_add(&entry->work, argument[1], &d.output) ||
-      !wf__dnnl_add(&entry->work, argument[2], &packed) ||
-      (d.bias_or_null && !wf__dnnl_add(&entry->work, argument[3], &d.bias))) {
-    dnnl_primitive_desc_destroy(made);
-    return false;
-  }
-  return wf__dnnl_set_primitive(entry, &entry->work, made) && wf__dnnl_set_pack(entry, &d.weight, &packed, !to_weights);
+  bool fine =
+      describe(plan, &conv, &weights) &&
+      (plan->op == WF__CONV_FORWARD ? wf__dnnl_conv_forward(&conv, &made) : backward_desc(plan, &conv, &made)) &&
+      fill(entry, plan, &conv, weights, made);
+  free_layouts(&conv, weights);
+  return fine;
 }
 
 /* false: the loops must do it. */
