@@ -37,7 +37,9 @@ wf_status wf__inplace_check(const wf_tensor *self, const wf_tensor *const *input
   if (!wf__needs_grad(inputs, n)) return WF_OK;
   if (self->base && self->creation != WF__VIEW_DEFAULT) return wf__view_refuse(self, false);
   if (self->base) {
-    WF__CHECK(!is_grad_leaf(self->base), WF_RUNTIME,
+    bool leaf = !self->base->meta ||
+                !self->base->meta->grad_fn; /* also a base without gradient, when the view was asked for one */
+    WF__CHECK(!leaf || !wf__requires_grad(self), WF_RUNTIME,
               "a view of a leaf Variable that requires grad is being used in an in-place operation.");
   } else {
     WF__CHECK(!is_grad_leaf(self), WF_RUNTIME,

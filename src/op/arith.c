@@ -105,7 +105,10 @@ static linear linear_call(const char *name, const wf__pw_def *def, const wf_tens
 }
 
 static wf_tensor *linear_new(linear l) { return l.def ? wf__pw(l.def, l.in, l.number) : NULL; }
-static wf_status linear_over(linear l) { return l.def ? wf__pw_inplace(l.def, l.in, l.number) : wf__self.pending; }
+static wf_status linear_over(linear l) {
+  const wf_tensor *inputs[] = {l.in[0].tensor, l.in[1].tensor};
+  return l.def ? wf__pw_inplace(l.def, l.in, l.number) : wf__refused_over(inputs[0], inputs, 2);
+}
 static wf_status linear_into(linear l, wf_tensor *dst) {
   return l.def ? wf__pw_into(l.name, l.def, dst, l.in, l.number) : wf__self.pending;
 }

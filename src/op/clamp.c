@@ -20,6 +20,7 @@ static const wf__node_class clamp_class = {"ClampBackward1", clamp_apply, NULL};
 static const wf__pw_def clamp_def = {.op = WF__PW_CLAMP,
                                      .inputs = 1,
                                      .rule = WF__PW_COMMON,
+                                     .allow = WF__PW_NO_BOOL,
                                      .kernel = "clamp_scalar_cpu",
                                      .derivative = &clamp_class,
                                      .keep = {WF__FOR_0},
@@ -50,6 +51,7 @@ static const wf__node_class clamp_tensor_class = {"ClampBackward0", clamp_tensor
 static const wf__pw_def clamp_tensor_def = {.op = WF__PW_CLAMP_TENSOR,
                                             .inputs = 3,
                                             .rule = WF__PW_COMMON,
+                                            .allow = WF__PW_NO_BOOL,
                                             .kernel = "clamp_cpu",
                                             .derivative = &clamp_tensor_class,
                                             .keep = {WF__FOR_ALL, WF__FOR_ALL, WF__FOR_ALL},
@@ -87,7 +89,7 @@ static wf_tensor *clamp(const wf_tensor *self, wf__operand_arg min, wf__operand_
 static wf_status clamp_over(wf_tensor *self, wf__operand_arg min, wf__operand_arg max) {
   const wf__operand_arg in[] = {wf__tensor_arg(self), min, max};
   wf_scalar number[4] = {{WF_SCALAR_NONE, {0}}};
-  WF__TRY(check(self, min, max));
+  if (check(self, min, max)) return wf__refused_over(self, (const wf_tensor *[]){self}, 1);
   if (min.tensor || max.tensor) return wf__pw_inplace(&clamp_tensor_def, in, NULL);
   bounds(self, min, max, number);
   return wf__pw_inplace(&clamp_def, in, number);

@@ -1,4 +1,5 @@
-/* Comparisons and bitwise operators: tensor against tensor or number. No derivatives. */
+/* Comparisons and bitwise operators: tensor against tensor or number. Comparisons have a derivative in place only, where they turn a
+ * float tensor into zeros and ones: it is 0. */
 #include "op/op.h"
 
 static wf_status check_args(const char *name, const wf_tensor *self, wf__operand_arg other) {
@@ -26,62 +27,78 @@ static wf_status fill(const char *name, const wf__pw_def *def, wf_tensor *dst, c
   return wf__pw_into(name, def, dst, in, NULL);
 }
 
-#define FORMS(name, OP, rule_, allow_, kernel_)                                                             \
-  static const wf__pw_def name##_def = {                                                                    \
-      .op = WF__PW_##OP, .inputs = 2, .rule = WF__PW_##rule_, .allow = WF__PW_##allow_, .kernel = kernel_}; \
-  wf_tensor *wf__op_##name(wf_tensor *self, wf__operand_arg other) {                                        \
-    WF__OP(#name, NULL);                                                                                    \
-    return make(#name, &name##_def, self, other);                                                           \
-  }                                                                                                         \
-  wf_status wf__op_##name##_(wf_tensor *self, wf__operand_arg other) {                                      \
-    WF__OP(#name "_", wf__self.pending);                                                                    \
-    return change(#name "_", &name##_def, self, other);                                                     \
-  }                                                                                                         \
-  wf_tensor *wf_##name(const wf_tensor *a, const wf_tensor *b) {                                            \
-    WF__OP(#name, NULL);                                                                                    \
-    return make(#name, &name##_def, a, wf__tensor_arg(b));                                                  \
-  }                                                                                                         \
-  wf_tensor *wf_##name##_scalar(const wf_tensor *a, wf_scalar b) {                                          \
-    WF__OP(#name, NULL);                                                                                    \
-    return make(#name, &name##_def, a, wf__number_arg(b));                                                  \
-  }                                                                                                         \
-  wf_status wf_##name##_(wf_tensor *self, const wf_tensor *other) {                                         \
-    WF__OP(#name "_", wf__self.pending);                                                                    \
-    return change(#name "_", &name##_def, self, wf__tensor_arg(other));                                     \
-  }                                                                                                         \
-  wf_status wf_##name##_scalar_(wf_tensor *self, wf_scalar other) {                                         \
-    WF__OP(#name "_", wf__self.pending);                                                                    \
-    return change(#name "_", &name##_def, self, wf__number_arg(other));                                     \
-  }                                                                                                         \
-  wf_status wf_##name##_into(wf_tensor *dst, const wf_tensor *a, const wf_tensor *b) {                      \
-    WF__OP(#name, wf__self.pending);                                                                        \
-    return fill(#name, &name##_def, dst, a, wf__tensor_arg(b));                                             \
+static wf_status flat_apply(wf__node *node, wf_tensor *const *grad, wf_tensor **out) {
+  for (int i = 0; i < 2; i++)
+    if (wf__node_wants(node, i)) out[i] = wf__zeros_of(grad[0]);
+  return wf__self.pending;
+}
+
+#define COMPARISON(name, OP, node_name)                                                                           \
+  static const wf__node_class name##_class = {node_name, flat_apply, NULL};                                       \
+  static const wf__pw_def name##_def = {                                                                          \
+      .op = WF__PW_##OP, .inputs = 2, .rule = WF__PW_TRUTH, .kernel = #name "_cpu", .derivative = &name##_class}; \
+  FORMS(name)
+
+#define BITWISE(name, OP)                                                                                       \
+  static const wf__pw_def name##_def = {                                                                        \
+      .op = WF__PW_##OP, .inputs = 2, .rule = WF__PW_COMMON, .allow = WF__PW_ONLY_INT, .kernel = #name "_cpu"}; \
+  FORMS(name)
+
+#define FORMS(name)                                                                    \
+  wf_tensor *wf__op_##name(wf_tensor *self, wf__operand_arg other) {                   \
+    WF__OP(#name, NULL);                                                               \
+    return make(#name, &name##_def, self, other);                                      \
+  }                                                                                    \
+  wf_status wf__op_##name##_(wf_tensor *self, wf__operand_arg other) {                 \
+    WF__OP(#name "_", wf__self.pending);                                               \
+    return change(#name "_", &name##_def, self, other);                                \
+  }                                                                                    \
+  wf_tensor *wf_##name(const wf_tensor *a, const wf_tensor *b) {                       \
+    WF__OP(#name, NULL);                                                               \
+    return make(#name, &name##_def, a, wf__tensor_arg(b));                             \
+  }                                                                                    \
+  wf_tensor *wf_##name##_scalar(const wf_tensor *a, wf_scalar b) {                     \
+    WF__OP(#name, NULL);                                                               \
+    return make(#name, &name##_def, a, wf__number_arg(b));                             \
+  }                                                                                    \
+  wf_status wf_##name##_(wf_tensor *self, const wf_tensor *other) {                    \
+    WF__OP(#name "_", wf__self.pending);                                               \
+    return change(#name "_", &name##_def, self, wf__tensor_arg(other));                \
+  }                                                                                    \
+  wf_status wf_##name##_scalar_(wf_tensor *self, wf_scalar other) {                    \
+    WF__OP(#name "_", wf__self.pending);                                               \
+    return change(#name "_", &name##_def, self, wf__number_arg(other));                \
+  }                                                                                    \
+  wf_status wf_##name##_into(wf_tensor *dst, const wf_tensor *a, const wf_tensor *b) { \
+    WF__OP(#name, wf__self.pending);                                                   \
+    return fill(#name, &name##_def, dst, a, wf__tensor_arg(b));                        \
   }
 
-FORMS(eq, EQ, TRUTH, ANY, "eq_cpu")
-FORMS(ne, NE, TRUTH, ANY, "ne_cpu")
-FORMS(lt, LT, TRUTH, ANY, "lt_cpu")
-FORMS(le, LE, TRUTH, ANY, "le_cpu")
-FORMS(gt, GT, TRUTH, ANY, "gt_cpu")
-FORMS(ge, GE, TRUTH, ANY, "ge_cpu")
-FORMS(bitwise_and, BITWISE_AND, COMMON, ONLY_INT, "bitwise_and_cpu")
-FORMS(bitwise_or, BITWISE_OR, COMMON, ONLY_INT, "bitwise_or_cpu")
-FORMS(bitwise_xor, BITWISE_XOR, COMMON, ONLY_INT, "bitwise_xor_cpu")
+COMPARISON(eq, EQ, "EqBackward1")
+COMPARISON(ne, NE, "NeBackward1")
+COMPARISON(lt, LT, "LtBackward1")
+COMPARISON(le, LE, "LeBackward1")
+COMPARISON(gt, GT, "GtBackward1")
+COMPARISON(ge, GE, "GeBackward1")
+BITWISE(bitwise_and, BITWISE_AND)
+BITWISE(bitwise_or, BITWISE_OR)
+BITWISE(bitwise_xor, BITWISE_XOR)
 
 /* Truth of tensors of any dtype. */
-#define LOGICAL(name, OP)                                                                                              \
-  static const wf__pw_def name##_def = {.op = WF__PW_##OP, .inputs = 2, .rule = WF__PW_TRUTH, .kernel = #name "_cpu"}; \
-  wf_tensor *wf_##name(const wf_tensor *a, const wf_tensor *b) {                                                       \
-    WF__OP(#name, NULL);                                                                                               \
-    return make(#name, &name##_def, a, wf__tensor_arg(b));                                                             \
-  }                                                                                                                    \
-  wf_status wf_##name##_(wf_tensor *self, const wf_tensor *other) {                                                    \
-    WF__OP(#name "_", wf__self.pending);                                                                               \
-    return change(#name "_", &name##_def, self, wf__tensor_arg(other));                                                \
-  }                                                                                                                    \
-  wf_status wf_##name##_into(wf_tensor *dst, const wf_tensor *a, const wf_tensor *b) {                                 \
-    WF__OP(#name, wf__self.pending);                                                                                   \
-    return fill(#name, &name##_def, dst, a, wf__tensor_arg(b));                                                        \
+#define LOGICAL(name, OP)                                                                               \
+  static const wf__pw_def name##_def = {                                                                \
+      .op = WF__PW_##OP, .inputs = 2, .rule = WF__PW_TRUTH, .kernel = #name "_cpu", .untracked = true}; \
+  wf_tensor *wf_##name(const wf_tensor *a, const wf_tensor *b) {                                        \
+    WF__OP(#name, NULL);                                                                                \
+    return make(#name, &name##_def, a, wf__tensor_arg(b));                                              \
+  }                                                                                                     \
+  wf_status wf_##name##_(wf_tensor *self, const wf_tensor *other) {                                     \
+    WF__OP(#name "_", wf__self.pending);                                                                \
+    return change(#name "_", &name##_def, self, wf__tensor_arg(other));                                 \
+  }                                                                                                     \
+  wf_status wf_##name##_into(wf_tensor *dst, const wf_tensor *a, const wf_tensor *b) {                  \
+    WF__OP(#name, wf__self.pending);                                                                    \
+    return fill(#name, &name##_def, dst, a, wf__tensor_arg(b));                                         \
   }
 
 LOGICAL(logical_and, LOGICAL_AND)

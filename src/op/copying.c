@@ -174,9 +174,9 @@ static wf_status check_shapes(const wf_tensor *self, const wf_tensor *source) {
 
 static wf_status write_over(wf_tensor *self, const wf_tensor *source, bool non_blocking) {
   if (is_same(self, source)) return WF_OK;
-  WF__TRY(check_shapes(self, source));
   WF__TRY(wf__check_internal_overlap(self));
   WF__TRY(wf__check_partial_overlap(self, source));
+  WF__TRY(check_shapes(self, source));
   wf__self.asked++;
   wf_status status = wf__copy(self, source, non_blocking, false);
   wf__self.asked--;
@@ -188,9 +188,10 @@ wf_status wf_copy_(wf_tensor *self, const wf_tensor *source, bool non_blocking) 
   WF__TRY(wf__given(self, "self"));
   WF__TRY(wf__given(source, "other"));
   const wf_tensor *inputs[] = {self, source};
-  WF__TRY(wf__inplace_check(self, inputs, 2));
+  int tracked = wf_dtype_is_float((wf_dtype)self->dtype) ? 2 : 0; /* integers take no gradient from their source */
+  WF__TRY(wf__inplace_check(self, inputs, tracked));
   wf__node *node = NULL;
-  if (wf__needs_grad(inputs, 2)) {
+  if (wf__needs_grad(inputs, tracked)) {
     node = wf__node_new(&copy_class, inputs, 2, 0, sizeof(origin));
     if (!node) return wf__self.pending;
     *(origin *)node->payload = (origin){(wf_dtype)source->dtype, wf__device_of(source)->id};

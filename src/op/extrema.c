@@ -5,14 +5,24 @@
 #include <weft/view.h>
 
 /* A reduction of nothing has no extreme. dims as the caller named them; all is true when none was. */
-static wf_status check_nonempty(const char *name, const wf_tensor *self, uint32_t bits, bool all, wf_status kind,
+static wf_status check_nonempty(const char *name, const wf_tensor *self, wf_dims dims, wf_status kind,
                                 const char *advice) {
   if (self->layout.numel) return WF_OK;
-  WF__CHECK(!all, kind, "%s(): Expected reduction dim to be specified for input.numel() == 0.%s", name, advice);
-  for (int d = 0; d < self->layout.ndim; d++)
-    WF__CHECK(!(bits >> d & 1) || self->layout.size[d], WF_INDEX,
-              "%s(): Expected reduction dim %d to have non-zero size.", name, d);
+  WF__CHECK(dims.n, kind, "%s(): Expected reduction dim to be specified for input.numel() == 0.%s", name, advice);
+  for (int i = 0; i < dims.n; i++) {
+    int64_t d = dims.at[i];
+    WF__TRY(wf__wrap_dim(&d, self->layout.ndim, true));
+    WF__CHECK(self->layout.size[d], WF_INDEX, "%s(): Expected reduction dim %lld to have non-zero size.", name,
+              (long long)dims.at[i]);
+  }
   return WF_OK;
+}
+
+/* As torch.max, which names the dim counted from the front. */
+static wf_status check_nonempty_dim(const char *name, const wf_tensor *self, int64_t dim) {
+  if (self->layout.numel) return WF_OK;
+  if (dim != WF_NONE) WF__TRY(wf__wrap_dim(&dim, self->layout.ndim, true));
+  return check_nonempty(name, self, dim == WF_NONE ? WF_SHAPE0 : wf_dims_of(&dim, 1), WF_INDEX, "");
 }
 
 #define ADVICE " Specify the reduction dim with the 'dim' argument."
@@ -42,8 +52,8 @@ static wf_tensor *extreme(const char *name, uint8_t op, const wf_tensor *self, w
                           const wf__node_class *cls) {
   uint32_t bits;
   WF__TRY_OR(wf__require_tensors(name, &self, 1), NULL);
+  WF__TRY_OR(check_nonempty(name, self, dims, WF_RUNTIME, ADVICE), NULL);
   WF__TRY_OR(wf__reduced_dims(self, dims, &bits), NULL);
-  WF__TRY_OR(check_nonempty(name, self, bits, !dims.n, WF_RUNTIME, ADVICE), NULL);
   wf__reduction r = {.op = op,
                      .self = self,
                      .dims = bits,
@@ -104,7 +114,7 @@ static wf_value_index choose(const char *name, uint8_t op, const wf_tensor *self
   uint32_t bits;
   WF__TRY_OR(wf__require_tensors(name, &self, 1), none);
   WF__TRY_OR(wf__reduced_dim(self, dim, &bits), none);
-  WF__TRY_OR(check_nonempty(name, self, bits, false, WF_INDEX, ""), none);
+  WF__TRY_OR(check_nonempty_dim(name, self, dim), none);
   wf__reduction r = {.op = op,
                      .self = self,
                      .dims = bits,
@@ -145,7 +155,7 @@ static wf_tensor *arg_extreme(const char *name, uint8_t op, const wf_tensor *sel
   WF__TRY_OR(wf__require_tensors(name, &self, 1), NULL);
   if (self->dtype == WF_BOOL) return wf__fail(WF_NOT_IMPLEMENTED, "%s(): does not support bool input", name), NULL;
   WF__TRY_OR(wf__reduced_dim(self, dim, &bits), NULL);
-  WF__TRY_OR(check_nonempty(name, self, bits, dim == WF_NONE, WF_INDEX, ""), NULL);
+  WF__TRY_OR(check_nonempty_dim(name, self, dim), NULL);
   wf__reduction r = {.op = op,
                      .self = self,
                      .dims = bits,

@@ -33,8 +33,8 @@ static wf_status filled(wf_tensor *self, wf_scalar value, const wf_tensor *const
 wf_status wf_fill_(wf_tensor *self, wf_scalar value) {
   WF__OP("fill_", wf__self.pending);
   WF__TRY(wf__given(self, "input"));
-  WF__TRY(wf__scalar_check_fits(value, (wf_dtype)self->dtype));
   const wf_tensor *inputs[] = {self};
+  if (wf__scalar_check_fits(value, (wf_dtype)self->dtype)) return wf__refused_over(self, inputs, 1);
   return filled(self, value, inputs, 1, &fill_number_class);
 }
 
@@ -42,12 +42,13 @@ wf_status wf_fill_tensor_(wf_tensor *self, const wf_tensor *value) {
   WF__OP("fill_", wf__self.pending);
   WF__TRY(wf__given(self, "input"));
   WF__TRY(wf__given(value, "value"));
+  const wf_tensor *inputs[] = {self, value};
+  WF__TRY(wf__inplace_check(self, inputs, 2));
   WF__CHECK(value->layout.ndim == 0, WF_RUNTIME,
             "fill_ only supports 0-dimension value tensor but got tensor with %d dimensions.", value->layout.ndim);
   wf_scalar number = wf_item(value);
   WF__TRY(wf__self.pending);
   WF__TRY(wf__scalar_check_fits(number, (wf_dtype)self->dtype));
-  const wf_tensor *inputs[] = {self, value};
   return filled(self, number, inputs, 2, &fill_tensor_class);
 }
 

@@ -53,6 +53,8 @@ typedef struct wf__pw_def {
   bool cpp_names;       /* refused casts name dtypes as C++ does */
   bool promotes_number; /* number[0], [1] have a say in the dtype */
   bool stores_numbers;  /* a number that the dtype can't hold is an error instead of wrapping */
+  bool row_major;       /* a new result is contiguous, whatever the operands are */
+  bool untracked;       /* in place it escapes autograd: no refusal on leaves, the history stays */
   uint8_t order[3];     /* order[i]: operand that input i becomes; all 0: 1, 2, 3 */
 } wf__pw_def;
 
@@ -60,6 +62,9 @@ typedef struct wf__pw_def {
 wf_tensor *wf__pw(const wf__pw_def *def, const wf__operand_arg *in, const wf_scalar *number);
 /* The same written over in[0]'s tensor. */
 wf_status wf__pw_inplace(const wf__pw_def *def, const wf__operand_arg *in, const wf_scalar *number);
+/* After an argument of an operator in place was refused: PyTorch looks at `self` before its arguments, so a refusal of self takes its
+ * place. Returns the pending status. */
+wf_status wf__refused_over(const wf_tensor *self, const wf_tensor *const *inputs, int n);
 /* The same written to dst, which is resized when its shape differs. name: for texts. */
 wf_status wf__pw_into(const char *name, const wf__pw_def *def, wf_tensor *dst, const wf__operand_arg *in,
                       const wf_scalar *number);
@@ -121,6 +126,8 @@ wf_tensor *wf__op_clamp(wf_tensor *self, wf__operand_arg min, wf__operand_arg ma
 wf_status wf__op_clamp_(wf_tensor *self, wf__operand_arg min, wf__operand_arg max);
 wf_tensor *wf__op_sum(wf_tensor *self, wf_dims dim, bool keepdim, wf_dtype dtype);
 wf_tensor *wf__op_mean(wf_tensor *self, wf_dims dim, bool keepdim, wf_dtype dtype);
+wf_tensor *wf__op_any(wf_tensor *self, wf__ints dim, bool keepdim);
+wf_tensor *wf__op_all(wf_tensor *self, wf__ints dim, bool keepdim);
 wf_value_index wf__op_max(wf_tensor *self, int64_t dim, bool keepdim);
 wf_value_index wf__op_min(wf_tensor *self, int64_t dim, bool keepdim);
 wf_tensor *wf__op_index_fill(wf_tensor *self, int64_t dim, wf_tensor *index, wf__operand_arg value);

@@ -87,6 +87,7 @@ static wf_status build(job *j, wf_tensor *out) {
   j->it.operands = 1 + j->def->inputs;
   j->it.tensor[0] = out;
   j->it.dtype[0] = j->result;
+  j->it.row_major = j->def->row_major;
   for (int i = 0; i < j->def->inputs; i++) {
     int operand = j->def->order[0] ? j->def->order[i] : i + 1;
     j->it.tensor[operand] = (wf_tensor *)on_device(j, i, operand, accelerated);
@@ -195,8 +196,10 @@ static wf_status over_self(const wf__pw_def *def, const wf__operand_arg *in, con
   wf__node *node = NULL;
   wf_tensor *self = in[0].tensor, *copy = NULL;
   WF__TRY(start(&j, def, in, number));
-  bool recording = records(&j) && wf_dtype_is_float((wf_dtype)self->dtype);
-  WF__TRY(wf__inplace_check(self, j.in, def->inputs));
+  bool recording = def->derivative && wf_dtype_is_float((wf_dtype)self->dtype) && wf__needs_grad(j.in, def->inputs);
+  WF__TRY(wf__inplace_check(self, j.in, def->untracked ? 0 : def->inputs));
+  if (def->cpp_names)
+    WF__TRY(check_cast(def, j.result, (wf_dtype)self->dtype)); /* those look at it before overlaps and sizes */
   WF__TRY(build(&j, self));
   WF__TRY(check_cast(def, j.result, (wf_dtype)self->dtype));
   WF__TRY(check_dtype(def, j.compute));
@@ -209,6 +212,13 @@ static wf_status over_self(const wf__pw_def *def, const wf__operand_arg *in, con
   if (!wf__self.pending && !launch(&j) && !wf__inplace_done(self, node) && node && wanted(node, def->keep_result))
     wf__save_output(node, def->inputs, self, 0);
   wf__node_release(node);
+  return wf__self.pending;
+}
+
+wf_status wf__refused_over(const wf_tensor *self, const wf_tensor *const *inputs, int n) {
+  if (!self) return wf__self.pending;
+  wf_status argument = wf__error_suspend();
+  if (!wf__inplace_check(self, inputs, n)) wf__error_resume(argument);
   return wf__self.pending;
 }
 

@@ -88,9 +88,9 @@ static wf_status check_integer_power(wf__operand_arg self, wf_scalar exponent) {
   wf__promotion p = {0};
   wf__promote_arg(&p, self);
   wf__promote_number(&p, exponent);
-  WF__CHECK(wf_dtype_is_float(wf__promoted(&p)) || exponent.as.i >= 0, WF_RUNTIME,
-            "Integers to negative integer powers are not allowed.");
-  return WF_OK;
+  if (wf_dtype_is_float(wf__promoted(&p))) return WF_OK;
+  WF__CHECK(exponent.as.i >= 0, WF_RUNTIME, "Integers to negative integer powers are not allowed.");
+  return self.tensor->layout.numel ? wf__scalar_check_fits(exponent, wf__promoted(&p)) : WF_OK;
 }
 
 typedef struct call {
@@ -117,7 +117,10 @@ static call pow_call(const wf_tensor *self, wf__operand_arg exponent) {
 }
 
 static wf_tensor *pow_new(call c) { return c.def ? wf__pw(c.def, c.in, c.number) : NULL; }
-static wf_status pow_over(call c) { return c.def ? wf__pw_inplace(c.def, c.in, c.number) : wf__self.pending; }
+static wf_status pow_over(call c) {
+  const wf_tensor *inputs[] = {c.in[0].tensor, c.in[1].tensor};
+  return c.def ? wf__pw_inplace(c.def, c.in, c.number) : wf__refused_over(inputs[0], inputs, 2);
+}
 
 /* ---- public --------------------------------------------------------------------------------------------------------------------- */
 

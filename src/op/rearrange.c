@@ -120,6 +120,7 @@ static wf_tensor *roll_dims(const wf_tensor *self, const roll *r) {
     WF__TRY_OR(wf__wrap_dim(&d, self->layout.ndim, true), NULL);
     if ((size = self->layout.size[d])) moved[d] = (moved[d] + (r->shifts.at[i] % size + size) % size) % size;
   }
+  if (!self->layout.numel) return wf__copied(self, WF_FORMAT_PRESERVE);
   wf_tensor *out = wf__new(self, (wf_dtype)self->dtype, wf_sizes(self), wf__suggest_format(&self->layout));
   if (out) roll_pieces(out, self, moved);
   return out;

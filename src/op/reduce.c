@@ -26,6 +26,12 @@ wf_status wf__reduced_dim(const wf_tensor *self, int64_t dim, uint32_t *bits) {
   return wf__reduced_dims(self, dim == WF_NONE ? WF_SHAPE0 : wf_dims_of(&dim, 1), bits);
 }
 
+wf_status wf__integers_need_no_grad(const wf_tensor *self, wf_dtype result) {
+  WF__CHECK(wf_dtype_is_float(result) || !wf__needs_grad(&self, 1), WF_RUNTIME, "Autograd not support dtype: %s",
+            wf__scalar_type_text(result));
+  return WF_OK;
+}
+
 int64_t wf__reduced_count(const wf_tensor *self, uint32_t dims) {
   int64_t count = 1;
   for (int d = 0; d < self->layout.ndim; d++)

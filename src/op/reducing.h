@@ -22,6 +22,8 @@ typedef struct wf__reduction {
 wf_status wf__reduced_dims(const wf_tensor *self, wf_dims dims, uint32_t *bits);
 /* One dim, or all for WF_NONE. */
 wf_status wf__reduced_dim(const wf_tensor *self, int64_t dim, uint32_t *bits);
+/* Error when `self` needs a gradient that a result of integers can't carry. */
+wf_status wf__integers_need_no_grad(const wf_tensor *self, wf_dtype result);
 /* How many elements one result comes from. */
 int64_t wf__reduced_count(const wf_tensor *self, uint32_t dims);
 /* Makes the result and enqueues the plan; the caller's reference, no history. NULL on error. */

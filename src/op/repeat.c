@@ -115,8 +115,7 @@ wf_tensor *wf_repeat(const wf_tensor *self, wf_dims repeats) {
 static const wf_tensor *interleaved(const wf_tensor *self, int64_t *dim) {
   const wf_tensor *t = *dim == WF_NONE ? wf_flatten(self, 0, -1) : self;
   if (*dim == WF_NONE) *dim = 0;
-  if (!t || wf__wrap_dim(dim, t->layout.ndim, true)) return NULL;
-  return t->layout.ndim ? t : wf_unsqueeze(t, 0);
+  return t && !wf__wrap_dim(dim, t->layout.ndim, true) ? t : NULL;
 }
 
 /* The elements, each as often as it must come: [n, times] with stride 0, copied once and flattened. */
@@ -126,7 +125,7 @@ wf_tensor *wf_repeat_interleave(const wf_tensor *self, int64_t repeats, int64_t 
   if (repeats < 0) return wf__fail(WF_RUNTIME, "Repeats must be non-negative"), NULL;
   wf_scope scope = wf_scope_begin();
   const wf_tensor *t = interleaved(self, &dim);
-  wf_tensor *wide = t ? wf_unsqueeze(t, dim + 1) : NULL;
+  wf_tensor *wide = t ? wf_unsqueeze(t, dim + 1) : NULL; /* refuses a rank of 0 */
   int64_t times[WF_MAX_DIMS];
   for (int d = 0; wide && d < wide->layout.ndim; d++) times[d] = d == dim + 1 ? repeats : 1;
   wf_tensor *many = wide ? wf_repeat(wide, wf_dims_of(times, wide->layout.ndim)) : NULL;
@@ -180,7 +179,9 @@ wf_tensor *wf_repeat_interleave_each(const wf_tensor *self, const wf_tensor *rep
   wf_scope scope = wf_scope_begin();
   wf_tensor *index = NULL;
   const wf_tensor *t = interleaved(self, &dim);
-  if (t && !check_repeats(repeats, t, dim)) {
+  if (t && !t->layout.ndim)
+    wf__fail(WF_INDEX, "Dimension specified as %lld but tensor has no dimensions", (long long)dim);
+  else if (t && !check_repeats(repeats, t, dim)) {
     int64_t *counts = host_repeats(repeats);
     if (counts) index = interleaving_index(counts, t->layout.size[dim], repeats->layout.numel == 1, wf_device_of(self));
     wf__release(counts);

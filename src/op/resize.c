@@ -57,10 +57,10 @@ static wf_status check_source(const wf_tensor *self, const wf_tensor *source) {
   char a[32], b[32];
   WF__TRY(wf__given(self, "self"));
   WF__TRY(wf__given(source, "source"));
-  WF__TRY(wf__inplace_check(self, &self, 1));
-  WF__TRY(check_unmapped(self));
   WF__CHECK(self->dtype == source->dtype, WF_RUNTIME, "Could not set tensor of type %s to a tensor of type %s",
             wf__cpp_type_text((wf_dtype)source->dtype), wf__cpp_type_text((wf_dtype)self->dtype));
+  WF__TRY(wf__inplace_check(self, &self, 1));
+  WF__TRY(check_unmapped(self));
   WF__CHECK(
       wf__device_of(self) == wf__device_of(source), WF_RUNTIME,
       "Attempted to set the storage of a tensor on device \"%s\" to a storage on different device \"%s\".  This is no longer allowed; "

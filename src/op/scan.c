@@ -5,6 +5,7 @@
 #include "kernel/kernel.h"
 #include "op/op.h"
 #include "op/place.h"
+#include "op/reducing.h"
 
 static wf_tensor *cumulate(const wf_tensor *self, int op, int64_t dim, wf_dtype dtype) {
   wf_tensor *out = wf__new(self, dtype, wf_sizes(self), WF_FORMAT_CONTIGUOUS);
@@ -28,7 +29,7 @@ static wf_status check_scan(const wf_tensor *self, int64_t *dim, wf_dtype *dtype
   WF__TRY(wf__given(self, "self"));
   WF__TRY(wf__wrap_dim(dim, self->layout.ndim, true));
   if (!*dtype) *dtype = wf_dtype_is_float((wf_dtype)self->dtype) ? (wf_dtype)self->dtype : WF_I64;
-  return WF_OK;
+  return wf__integers_need_no_grad(self, *dtype);
 }
 
 /* Sums from each element to the end. */

@@ -236,7 +236,9 @@ wf_tensors wf_unbind(const wf_tensor *self, int64_t dim) {
   WF__OP("unbind", none);
   pieces list;
   WF__TRY_OR(wf__given(self, "self"), none);
-  WF__TRY_OR(wf__wrap_dim(&dim, self->layout.ndim, false), none);
+  WF__TRY_OR(wf__wrap_dim(&dim, self->layout.ndim, true), none);
+  if (!self->layout.ndim)
+    return wf__fail(WF_INDEX, "Dimension specified as %lld but tensor has no dimensions", (long long)dim), none;
   int64_t count = self->layout.size[dim], step = self->layout.stride[dim];
   unbind_payload payload = {.sizes = wf__sizes_of(self), .dim = dim};
   WF__TRY_OR(pieces_begin(&list, count), none);

@@ -17,6 +17,7 @@ static wf_tensor *sum(const wf_tensor *self, wf_dims dims, bool keepdim, wf_dtyp
   WF__TRY_OR(wf__require_tensors("sum", &self, 1), NULL);
   WF__TRY_OR(wf__reduced_dims(self, dims, &bits), NULL);
   wf_dtype result = dtype ? dtype : is_whole((wf_dtype)self->dtype) ? WF_I64 : (wf_dtype)self->dtype;
+  WF__TRY_OR(wf__integers_need_no_grad(self, result), NULL);
   wf__reduction r = {.op = WF__RED_SUM,
                      .self = self,
                      .dims = bits,
@@ -118,6 +119,7 @@ static wf_tensor *prod(const wf_tensor *self, int64_t dim, bool keepdim, wf_dtyp
   WF__TRY_OR(wf__require_tensors("prod", &self, 1), NULL);
   WF__TRY_OR(wf__reduced_dim(self, dim, &bits), NULL);
   wf_dtype result = dtype ? dtype : is_whole((wf_dtype)self->dtype) ? WF_I64 : (wf_dtype)self->dtype;
+  WF__TRY_OR(wf__integers_need_no_grad(self, result), NULL);
   wf__reduction r = {.op = WF__RED_PROD,
                      .self = self,
                      .dims = bits,

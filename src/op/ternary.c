@@ -59,7 +59,8 @@ static const wf__pw_def masked_fill_def = {.op = WF__PW_MASKED_FILL,
                                            .rule = WF__PW_OWN,
                                            .kernel = "masked_fill",
                                            .derivative = &masked_fill_class,
-                                           .keep = {0, WF__FOR_0}};
+                                           .keep = {0, WF__FOR_0},
+                                           .row_major = true};
 
 /* With a tensor for the value the operator is a choice between it and self, in self's dtype. */
 static wf_status fill_tensor_apply(wf__node *node, wf_tensor *const *grad, wf_tensor **out) {
@@ -75,26 +76,33 @@ static const wf__pw_def fill_tensor_def = {.op = WF__PW_WHERE,
                                            .kernel = "masked_fill",
                                            .derivative = &fill_tensor_class,
                                            .keep = {0, WF__FOR_0 | WF__FOR_2},
+                                           .row_major = true,
                                            .order = {3, 1, 2}};
 
 static wf_status check_masked_fill(const wf_tensor *self, const wf_tensor *mask, wf__operand_arg value) {
-  const wf_tensor *tensors[] = {self, mask};
-  WF__TRY(wf__require_tensors("masked_fill", tensors, 2));
+  WF__CHECK(!value.tensor || value.tensor->layout.ndim == 0, WF_RUNTIME,
+            "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with %d dimension(s).",
+            value.tensor ? value.tensor->layout.ndim : 0);
   WF__CHECK(mask->dtype == WF_BOOL, WF_RUNTIME, "masked_fill_ only supports boolean masks, but got mask with dtype %s",
             wf__cpp_type_text((wf_dtype)mask->dtype));
-  if (value.tensor) {
-    WF__CHECK(value.tensor->layout.ndim == 0, WF_RUNTIME,
-              "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with %d dimension(s).",
-              value.tensor->layout.ndim);
-    return WF_OK;
-  }
+  if (value.tensor) return WF_OK;
   WF__CHECK(value.scalar.kind, WF_TYPE, "masked_fill(): argument 'value' must be Number, not NoneType");
   return wf__scalar_check_fits(value.scalar, (wf_dtype)self->dtype);
+}
+
+/* The mask is first where sizes don't fit. */
+static wf_status check_sizes(const wf_tensor *self, const wf_tensor *mask) {
+  const wf_tensor *tensors[] = {self, mask};
+  int64_t size[WF_MAX_DIMS];
+  int n;
+  WF__TRY(wf__require_tensors("masked_fill", tensors, 2));
+  return wf__broadcast(wf__layout_sizes(&mask->layout), wf__layout_sizes(&self->layout), size, &n);
 }
 
 static wf_tensor *masked_fill(const wf_tensor *self, const wf_tensor *mask, wf__operand_arg value) {
   const wf__operand_arg in[] = {wf__tensor_arg(self), wf__tensor_arg(mask), value};
   const wf_scalar number[4] = {value.scalar};
+  WF__TRY_OR(check_sizes(self, mask), NULL);
   WF__TRY_OR(check_masked_fill(self, mask, value), NULL);
   return value.tensor ? wf__pw(&fill_tensor_def, in, NULL) : wf__pw(&masked_fill_def, in, number);
 }
@@ -102,7 +110,9 @@ static wf_tensor *masked_fill(const wf_tensor *self, const wf_tensor *mask, wf__
 static wf_status masked_fill_over(wf_tensor *self, const wf_tensor *mask, wf__operand_arg value) {
   const wf__operand_arg in[] = {wf__tensor_arg(self), wf__tensor_arg(mask), value};
   const wf_scalar number[4] = {value.scalar};
-  WF__TRY(check_masked_fill(self, mask, value));
+  const wf_tensor *tensors[] = {self, mask, value.tensor};
+  WF__TRY(wf__require_tensors("masked_fill", tensors, 2));
+  if (check_masked_fill(self, mask, value)) return wf__refused_over(self, tensors, 3);
   return value.tensor ? wf__pw_inplace(&fill_tensor_def, in, NULL) : wf__pw_inplace(&masked_fill_def, in, number);
 }
 
@@ -182,7 +192,8 @@ static wf_tensor *lerp(const wf_tensor *self, const wf_tensor *end, wf__operand_
 
 static wf_status lerp_over(wf_tensor *self, const wf_tensor *end, wf__operand_arg weight) {
   const wf__operand_arg in[] = {wf__tensor_arg(self), wf__tensor_arg(end), weight};
-  WF__TRY(check_lerp(self, end, weight));
+  const wf_tensor *tensors[] = {self, end, weight.tensor};
+  if (check_lerp(self, end, weight)) return wf__refused_over(self, tensors, 3);
   return wf__pw_inplace(weight.tensor ? &lerp_tensor_def : &lerp_def, in, NULL);
 }
 
@@ -278,7 +289,7 @@ static wf_tensor *addc(const char *name, const wf__pw_def *def, const wf_tensor 
 
 static wf_status addc_over(const char *name, const wf__pw_def *def, const wf_tensor *const *t, wf_scalar value) {
   const wf__operand_arg in[] = {wf__tensor_arg(t[0]), wf__tensor_arg(t[1]), wf__tensor_arg(t[2])};
-  WF__TRY(check_addc(name, def, t, &value));
+  if (check_addc(name, def, t, &value)) return wf__refused_over(t[0], t, 3);
   const wf_scalar number[4] = {value};
   return wf__pw_inplace(def, in, number);
 }

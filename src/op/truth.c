@@ -1,4 +1,5 @@
 /* any, all, count_nonzero: reductions without derivatives. */
+#include <weft/copy.h>
 #include "op/reducing.h"
 
 static wf_tensor *truth(const char *name, uint8_t op, const wf_tensor *self, wf_dims dims, bool keepdim,
@@ -15,6 +16,23 @@ static wf_tensor *truth(const char *name, uint8_t op, const wf_tensor *self, wf_
                      .result = d == WF_U8 ? WF_U8 : WF_BOOL,
                      .neutral = neutral};
   return wf__reduce(&r, NULL, WF__KEEP_NOTHING);
+}
+
+/* PyTorch's any and all with an empty list of dims reduce nothing: the truth of each element. */
+static wf_tensor *each(const wf_tensor *self) {
+  wf_tensor *truth = wf_ne_scalar(self, wf_int(0));
+  wf_tensor *row_major = truth ? wf_clone(truth, WF_FORMAT_CONTIGUOUS) : NULL;
+  return row_major && self->dtype == WF_U8 ? wf_to(row_major, WF_U8) : row_major;
+}
+
+wf_tensor *wf__op_any(wf_tensor *self, wf__ints dim, bool keepdim) {
+  WF__OP("any", NULL);
+  return dim.dims.at && !dim.dims.n ? each(self) : wf_any(self, dim.dims, keepdim);
+}
+
+wf_tensor *wf__op_all(wf_tensor *self, wf__ints dim, bool keepdim) {
+  WF__OP("all", NULL);
+  return dim.dims.at && !dim.dims.n ? each(self) : wf_all(self, dim.dims, keepdim);
 }
 
 wf_tensor *wf_any(const wf_tensor *self, wf_dims dims, bool keepdim) {

@@ -134,7 +134,7 @@ static setup choose_setup(const wf__iter *it, const wf_tensor **last) {
   bool channels_last = true, alike = true;
   *last = NULL;
   if (all_contiguous(it)) return SETUP_CONTIGUOUS;
-  if (it->linear) return SETUP_FULL;
+  if (it->linear || it->row_major) return SETUP_FULL;
   for (int i = 0; i < it->operands; i++) {
     const wf_tensor *t = it->tensor[i];
     if (!t) continue;
@@ -226,6 +226,7 @@ static void permute(const wf__iter *it, walk *w) {
 static wf_status make_ordered_outputs(wf__iter *it, walk *w) {
   bool row_major = true;
   for (int i = 0; i < w->ndim; i++) row_major &= w->order[i] == w->ndim - 1 - i;
+  row_major |= it->row_major;
   for (int k = 0; k < it->outputs; k++) {
     if (it->tensor[k]) continue;
     wf__layout layout;
@@ -238,7 +239,8 @@ static wf_status make_ordered_outputs(wf__iter *it, walk *w) {
       if (!row_major) layout.stride[w->order[i]] = packed[i];
     }
     WF__TRY(make_output(it, k, &layout));
-    for (int i = 0; i < w->ndim; i++) w->stride[k][i] = packed[i] * itemsize;
+    for (int i = 0; i < w->ndim; i++)
+      w->stride[k][i] = (it->row_major ? layout.stride[w->order[i]] : packed[i]) * itemsize;
   }
   return WF_OK;
 }

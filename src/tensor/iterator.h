@@ -15,6 +15,7 @@ typedef struct wf__iter {
   wf_dtype dtype[WF__ITER_OPERANDS]; /* of outputs to be made */
   bool reduction;                    /* outputs are given and have size 1 in reduced dims, which get stride 0 */
   bool linear;                       /* keep row-major order: enforce_linear_iteration */
+  bool row_major;                    /* outputs to be made are contiguous, whatever the order of the walk */
   bool no_overlap_check;
   /* result */
   wf__device *device;

@@ -29,6 +29,8 @@ static wf_scalar element(const void *data, size_t i, wf_dtype dtype) {
     case WF_I16: return wf_int(((const int16_t *)data)[i]);
     case WF_I8: return wf_int(((const int8_t *)data)[i]);
     case WF_U8: return wf_int(((const uint8_t *)data)[i]);
+    case WF_BOOL:
+      return wf_int(((const uint8_t *)data)[i] != 0); /* any other byte, through view_dtype, is true as well */
     default: return wf_int(((const uint8_t *)data)[i]);
   }
 }
