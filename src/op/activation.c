@@ -40,6 +40,7 @@ static wf_tensor *plus(const wf_tensor *t, double k) { return wf_add_scalar(t, w
  * In the last: g the gradient, x what was kept, number the forward's numbers. */
 #define KEEP_X .keep = {WF__FOR_0}
 #define KEEP_R .keep_result = WF__FOR_0
+#define KEEP_X_AND_STRIDES KEEP_X, .like_self = WF__LIKE_SELF
 #define ACTIVATION(name, OP, BACKWARD, allow_, kernel_, node_name, slot, kept, written_out)   \
   static wf_tensor *name##_written_out(wf_tensor *g, wf_tensor *x, const wf_scalar *number) { \
     (void)number;                                                                             \
@@ -162,7 +163,7 @@ wf_tensor *wf_softplus(const wf_tensor *self, double beta, double threshold) {
 /* ---- hardtanh ------------------------------------------------------------------------------------------------------------------------ */
 
 ACTIVATION(hardtanh, HARDTANH, HARDTANH_BACKWARD, NO_BOOL, "Bool inputs not supported for hardtanh",
-           "HardtanhBackward0", 0, KEEP_X,
+           "HardtanhBackward0", 0, KEEP_X_AND_STRIDES,
            choose_or_zero(wf_logical_and(wf_gt_scalar(x, number[0]), wf_lt_scalar(x, number[1])), g))
 
 /* The bounds in self's dtype: integers cut their fractions off, unsigned ones may have negative bounds. */

@@ -49,22 +49,28 @@ static const wf__node_class sub_class = {"SubBackward0", sub_apply, NULL};
 static const wf__node_class rsub_class = {"RsubBackward0", sub_apply, NULL};
 static const wf__node_class rsub_number_class = {"RsubBackward1", sub_apply, NULL};
 
-#define LINEAR(OP, kernel_, cls) \
-  { .op = WF__PW_##OP, .inputs = 2, .rule = WF__PW_COMMON, .kernel = kernel_, .derivative = &cls, .wide_numbers = true }
-static const wf__pw_def add_def = LINEAR(ADD, "add_stub", add_class);
-static const wf__pw_def sub_def = LINEAR(SUB, "sub_stub", sub_class);
-static const wf__pw_def rsub_def = LINEAR(SUB, "sub_stub", rsub_class);
-static const wf__pw_def rsub_number_def = LINEAR(SUB, "sub_stub", rsub_number_class);
-
-static wf_status check_alpha(wf__operand_arg a, wf__operand_arg b, wf_scalar alpha) {
+static wf_status check_alpha(const wf_scalar *number, wf_dtype common) {
+  wf_scalar alpha = number[0];
   if (alpha.kind == WF_SCALAR_NONE || alpha.kind == WF_SCALAR_INT) return WF_OK;
-  wf_dtype common = common_dtype(a, b);
   WF__CHECK(alpha.kind != WF_SCALAR_BOOL || common == WF_BOOL, WF_RUNTIME,
             "Boolean alpha only supported for Boolean results.");
   WF__CHECK(alpha.kind != WF_SCALAR_FLOAT || wf_dtype_is_float(common), WF_RUNTIME,
             "For integral input tensors, argument alpha must not be a floating point number.");
   return WF_OK;
 }
+
+/* A factor of bools is true or false; one that isn't an integer is left to check_alpha. */
+static wf_scalar truth(wf_scalar s) { return s.kind == WF_SCALAR_INT ? wf_int(s.as.i != 0) : s; }
+
+#define LINEAR(OP, kernel_, cls)                                                                    \
+  {                                                                                                 \
+    .op = WF__PW_##OP, .inputs = 2, .rule = WF__PW_COMMON, .check = check_alpha, .kernel = kernel_, \
+    .derivative = &cls, .wide_numbers = true                                                        \
+  }
+static const wf__pw_def add_def = LINEAR(ADD, "add_stub", add_class);
+static const wf__pw_def sub_def = LINEAR(SUB, "sub_stub", sub_class);
+static const wf__pw_def rsub_def = LINEAR(SUB, "sub_stub", rsub_class);
+static const wf__pw_def rsub_number_def = LINEAR(SUB, "sub_stub", rsub_number_class);
 
 static bool is_bool(wf__operand_arg a) {
   return a.tensor ? a.tensor->dtype == WF_BOOL : a.scalar.kind == WF_SCALAR_BOOL;
@@ -94,7 +100,7 @@ static linear linear_call(const char *name, const wf__pw_def *def, const wf_tens
   linear l = {.name = name, .in = {wf__tensor_arg(self), other}, .number = {alpha}};
   if (check_args(name, self, other)) return l;
   if (def != &add_def && check_sub(l.in[0], other)) return l;
-  if (check_alpha(l.in[0], other, alpha)) return l;
+  if (alpha.kind && common_dtype(l.in[0], other) == WF_BOOL) l.number[0] = truth(alpha);
   if (def == &rsub_def) {
     if (!other.tensor) def = &rsub_number_def;
     l.in[0] = other;

@@ -67,14 +67,35 @@ static wf_status check(const wf_tensor *self, wf__operand_arg min, wf__operand_a
   return WF_OK;
 }
 
-/* Bounds join promotion as what they are; the kernel then has them in the dtype of the result. */
-static void bounds(const wf_tensor *self, wf__operand_arg min, wf__operand_arg max, wf_scalar number[4]) {
+/* A bound in the dtype of the result. Integers that it can't hold bound nothing, or everything: then they are refused. */
+static wf_status bound(const char *which, bool upper, wf_scalar s, wf_dtype dtype, wf_scalar *number) {
+  if (s.kind == WF_SCALAR_NONE) return WF_OK;
+  *number = wf__number_as(s, dtype);
+  if (wf_dtype_is_float(dtype)) return wf__scalar_check_fits(s, dtype);
+  if (dtype == WF_BOOL || dtype == WF_I64) return WF_OK;
+  int64_t highest = dtype == WF_U8 ? 255 : INT64_C(0x7fffffff) >> (32 - 8 * (int)wf_dtype_size(dtype));
+  int64_t lowest = dtype == WF_U8 ? 0 : -highest - 1;
+  WF__CHECK(upper ? s.as.i >= lowest : s.as.i <= highest, WF_RUNTIME,
+            "Clamp %s value %lld is outside the representable range of %s", which, (long long)s.as.i,
+            wf__scalar_type_text(dtype));
+  if (s.as.i > highest) *number = wf_int(highest);
+  if (s.as.i < lowest) *number = wf_int(lowest);
+  return WF_OK;
+}
+
+/* Bounds join promotion as what they are; the kernel then has them in the dtype of the result. over: it is written there. */
+static wf_status bounds(const wf_tensor *self, wf__operand_arg min, wf__operand_arg max, bool over,
+                        wf_scalar number[4]) {
   wf__promotion p = {0};
   wf__promote_tensor(&p, self);
   wf__promote_number(&p, min.scalar);
   wf__promote_number(&p, max.scalar);
-  number[0] = wf__number_as(min.scalar, wf__promoted(&p));
-  number[1] = wf__number_as(max.scalar, wf__promoted(&p));
+  wf_dtype result = wf__promoted(&p);
+  WF__CHECK(!over || wf_can_cast(result, (wf_dtype)self->dtype), WF_RUNTIME,
+            "result type %s can't be cast to the desired output type %s", wf__scalar_type_text(result),
+            wf__cpp_type_text((wf_dtype)self->dtype));
+  WF__TRY(bound("min", false, min.scalar, result, &number[0]));
+  return bound("max", true, max.scalar, result, &number[1]);
 }
 
 static wf_tensor *clamp(const wf_tensor *self, wf__operand_arg min, wf__operand_arg max) {
@@ -82,7 +103,7 @@ static wf_tensor *clamp(const wf_tensor *self, wf__operand_arg min, wf__operand_
   wf_scalar number[4] = {{WF_SCALAR_NONE, {0}}};
   WF__TRY_OR(check(self, min, max), NULL);
   if (min.tensor || max.tensor) return wf__pw(&clamp_tensor_def, in, NULL);
-  bounds(self, min, max, number);
+  WF__TRY_OR(bounds(self, min, max, false, number), NULL);
   return wf__pw(&clamp_def, in, number);
 }
 
@@ -91,7 +112,7 @@ static wf_status clamp_over(wf_tensor *self, wf__operand_arg min, wf__operand_ar
   wf_scalar number[4] = {{WF_SCALAR_NONE, {0}}};
   if (check(self, min, max)) return wf__refused_over(self, (const wf_tensor *[]){self}, 1);
   if (min.tensor || max.tensor) return wf__pw_inplace(&clamp_tensor_def, in, NULL);
-  bounds(self, min, max, number);
+  if (bounds(self, min, max, true, number)) return wf__refused_over(self, (const wf_tensor *[]){self}, 1);
   return wf__pw_inplace(&clamp_def, in, number);
 }
 

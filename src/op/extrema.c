@@ -29,24 +29,29 @@ static wf_status check_nonempty_dim(const char *name, const wf_tensor *self, int
 
 /* ---- without indices ------------------------------------------------------------------------------------------------------ */
 
-/* All places that hold the extreme share the gradient. */
+static wf_status shared_apply(wf__node *node, wf_tensor *const *grad, wf_tensor **out);
+static const wf__node_class max_class = {"MaxBackward1", shared_apply, NULL};
+static const wf__node_class min_class = {"MinBackward1", shared_apply, NULL};
+
+/* All places that hold the extreme share the gradient. Where that is a nan, max and min mean the places of nans; amax and amin find no place
+ * and divide by nought. */
 static wf_status shared_apply(wf__node *node, wf_tensor *const *grad, wf_tensor **out) {
   const wf__reduced *p = node->payload;
+  bool whole = node->cls == &max_class || node->cls == &min_class;
   wf_tensor *x = wf__saved_get(node, 0), *extreme = wf__unreduce_for(node, wf__saved_get(node, 1));
-  wf_tensor *hit = wf_logical_or(wf_eq(x, extreme), wf_logical_and(wf_isnan(x), wf_isnan(extreme)));
+  wf_tensor *hit = wf_eq(x, extreme);
+  if (whole) hit = wf_logical_or(hit, wf_logical_and(wf_isnan(x), wf_isnan(extreme)));
   int64_t dims[WF_MAX_DIMS];
   int n = 0;
   for (int d = 0; d < p->layout.ndim; d++)
     if (p->dims >> d & 1) dims[n++] = d;
   wf_tensor *hits = n ? wf_sum_dims(hit, wf_dims_of(dims, n), true, WF_DTYPE_NONE) : hit;
   wf_tensor *share = wf_div(wf__unreduce_for(node, grad[0]), hits);
-  out[0] = wf__op_where(hit, wf__tensor_arg(share), wf__number_arg(wf_int(0)));
+  out[0] = whole ? wf__op_where(hit, wf__tensor_arg(share), wf__number_arg(wf_int(0))) : wf_mul(share, hit);
   return wf__self.pending;
 }
 static const wf__node_class amax_class = {"AmaxBackward0", shared_apply, NULL};
 static const wf__node_class amin_class = {"AminBackward0", shared_apply, NULL};
-static const wf__node_class max_class = {"MaxBackward1", shared_apply, NULL};
-static const wf__node_class min_class = {"MinBackward1", shared_apply, NULL};
 
 static wf_tensor *extreme(const char *name, uint8_t op, const wf_tensor *self, wf_dims dims, bool keepdim,
                           const wf__node_class *cls) {

@@ -40,11 +40,16 @@ typedef enum wf__pw_allow { WF__PW_ANY, WF__PW_NO_BOOL, WF__PW_ONLY_FLOAT, WF__P
 #define WF__FOR_2 4
 #define WF__FOR_ALL 7
 
+#define WF__LIKE_SELF 1
+#define WF__WHOLE_LIKE_SELF 2
+
 typedef struct wf__pw_def {
   uint8_t op; /* wf__pointwise_op */
   uint8_t inputs;
   uint8_t rule, allow; /* wf__pw_rule, wf__pw_allow */
-  const char *kernel;  /* names the kernel to refused dtypes: "fmod_cpu"; a text with a blank is the whole message */
+  wf_status (*check)(const wf_scalar *number,
+                     wf_dtype compute); /* what is looked at once the operands fit; may be NULL */
+  const char *kernel; /* names the kernel to refused dtypes: "fmod_cpu"; a text with a blank is the whole message */
   const wf__node_class *derivative; /* NULL: not differentiable. Edge i is input i */
   uint8_t keep[3];                  /* of each input: WF__FOR_* */
   uint8_t keep_result;
@@ -54,8 +59,13 @@ typedef struct wf__pw_def {
   bool promotes_number; /* number[0], [1] have a say in the dtype */
   bool stores_numbers;  /* a number that the dtype can't hold is an error instead of wrapping */
   bool row_major;       /* a new result is contiguous, whatever the operands are */
-  bool untracked;       /* in place it escapes autograd: no refusal on leaves, the history stays */
-  uint8_t order[3];     /* order[i]: operand that input i becomes; all 0: 1, 2, 3 */
+  uint8_t
+      like_self; /* WF__LIKE_SELF: a new result has the strides of empty_like(self); WF__WHOLE_LIKE_SELF: that of integers */
+  bool parameters;   /* numbers are parameters: they don't count as operands of rank 0 */
+  bool joins_number; /* the strides are those of an operator with a number beside its inputs */
+  bool warns_only;   /* in place on a tensor with internal overlap is allowed */
+  bool untracked;    /* in place it escapes autograd: no refusal on leaves, the history stays */
+  uint8_t order[3];  /* order[i]: operand that input i becomes; all 0: 1, 2, 3 */
 } wf__pw_def;
 
 /* in[inputs]; number[4] (may be NULL) are the plan's scalars, but for those that stand for an operand. New tensor in the scope. */

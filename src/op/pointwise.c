@@ -62,6 +62,11 @@ static wf_status start(job *j, const wf__pw_def *def, const wf__operand_arg *in,
   return WF_OK;
 }
 
+static wf_status check_call(const job *j) {
+  WF__TRY(check_dtype(j->def, j->compute));
+  return j->def->check ? j->def->check(j->number, j->compute) : WF_OK;
+}
+
 /* ---- plan ----------------------------------------------------------------------------------------------------------------- */
 
 /* A tensor of rank 0 on the host joins device tensors as the number that it holds. */
@@ -80,6 +85,12 @@ static bool any_accelerated(const job *j, const wf_tensor *out) {
   return false;
 }
 
+static wf_tensor *empty_like(const wf_tensor *t, wf_dtype dtype) {
+  wf__layout layout;
+  WF__TRY_OR(wf__layout_like(&t->layout, WF_FORMAT_PRESERVE, wf_dtype_size(dtype), &layout), NULL);
+  return wf__tensor_empty(wf__device_of(t), dtype, &layout);
+}
+
 /* out NULL: made here, then one reference that is the caller's, in it.tensor[0]. */
 static wf_status build(job *j, wf_tensor *out) {
   bool accelerated = any_accelerated(j, out);
@@ -88,11 +99,24 @@ static wf_status build(job *j, wf_tensor *out) {
   j->it.tensor[0] = out;
   j->it.dtype[0] = j->result;
   j->it.row_major = j->def->row_major;
+  j->it.parameters = j->def->parameters;
+  j->it.joins_number = j->def->joins_number;
+  j->it.no_overlap_check = j->def->warns_only;
+  if (j->def->warns_only && out)
+    for (int i = 1; i < j->def->inputs; i++)
+      if (j->in[i]) WF__TRY(wf__check_partial_overlap(out, j->in[i]));
   for (int i = 0; i < j->def->inputs; i++) {
     int operand = j->def->order[0] ? j->def->order[i] : i + 1;
     j->it.tensor[operand] = (wf_tensor *)on_device(j, i, operand, accelerated);
+    if (!(j->def->unpromoted >> i & 1)) j->it.dtype[operand] = j->compute;
   }
-  WF__TRY(wf__iter_build(&j->it, &j->plan));
+  bool made = !out && j->in[0] && j->def->like_self &&
+              (j->def->like_self == WF__LIKE_SELF || !wf_dtype_is_float((wf_dtype)j->in[0]->dtype));
+  if (made && !(j->it.tensor[0] = out = empty_like(j->in[0], j->result))) return wf__self.pending;
+  if (wf__iter_build(&j->it, &j->plan)) {
+    if (made) wf__tensor_release(out);
+    return wf__self.pending;
+  }
   j->plan.family = WF_FAMILY_POINTWISE;
   j->plan.op = j->def->op;
   j->plan.compute = (uint8_t)j->compute;
@@ -176,7 +200,7 @@ wf_tensor *wf__pw(const wf__pw_def *def, const wf__operand_arg *in, const wf_sca
   wf__node *node = NULL;
   if (start(&j, def, in, number) || build(&j, NULL)) return with_operands(def, in, NULL), NULL;
   wf_tensor *out = j.it.tensor[0];
-  bool recording = !check_dtype(def, j.compute) && records(&j);
+  bool recording = !check_call(&j) && records(&j);
   if (recording) node = record(&j, NULL);
   if (!wf__self.pending && !launch(&j) && node && !wf__set_history(out, node, 0) && wanted(node, def->keep_result))
     wf__save_output(node, def->inputs, out, 0);
@@ -202,7 +226,7 @@ static wf_status over_self(const wf__pw_def *def, const wf__operand_arg *in, con
     WF__TRY(check_cast(def, j.result, (wf_dtype)self->dtype)); /* those look at it before overlaps and sizes */
   WF__TRY(build(&j, self));
   WF__TRY(check_cast(def, j.result, (wf_dtype)self->dtype));
-  WF__TRY(check_dtype(def, j.compute));
+  WF__TRY(check_call(&j));
   if (recording) {
     wf_scope scope = wf_scope_begin();
     if (will_keep_self(&j)) copy = wf__cloned(self, WF_FORMAT_PRESERVE, true);
@@ -235,7 +259,7 @@ static wf_status into_given(const char *name, const wf__pw_def *def, wf_tensor *
   WF__TRY(wf__into_check(name, dst, j.in, def->inputs, j.result));
   for (int i = 0; i < def->inputs; i++)
     if (j.in[i]) WF__TRY(wf__broadcast(wf_dims_of(size, n), wf__layout_sizes(&j.in[i]->layout), size, &n));
-  WF__TRY(check_dtype(def, j.compute));
+  WF__TRY(check_call(&j));
   const wf__layout before = dst->layout;
   WF__TRY(wf__into_resize(dst, wf_dims_of(size, n)));
   if (build(&j, dst) || launch(&j)) {

@@ -113,6 +113,7 @@ static wf_status roll_pieces(wf_tensor *out, const wf_tensor *self, const int64_
 
 static wf_tensor *roll_dims(const wf_tensor *self, const roll *r) {
   int64_t moved[WF_MAX_DIMS] = {0};
+  if (!self->layout.numel) return wf__copied(self, WF_FORMAT_PRESERVE); /* dims aren't looked at */
   for (int i = 0; i < r->dims.n; i++) {
     int64_t d = r->dims.at[i], size;
     if (!self->layout.ndim)
@@ -120,7 +121,6 @@ static wf_tensor *roll_dims(const wf_tensor *self, const roll *r) {
     WF__TRY_OR(wf__wrap_dim(&d, self->layout.ndim, true), NULL);
     if ((size = self->layout.size[d])) moved[d] = (moved[d] + (r->shifts.at[i] % size + size) % size) % size;
   }
-  if (!self->layout.numel) return wf__copied(self, WF_FORMAT_PRESERVE);
   wf_tensor *out = wf__new(self, (wf_dtype)self->dtype, wf_sizes(self), wf__suggest_format(&self->layout));
   if (out) roll_pieces(out, self, moved);
   return out;

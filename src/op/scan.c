@@ -25,10 +25,12 @@ static wf_tensor *cumulate(const wf_tensor *self, int op, int64_t dim, wf_dtype 
   return out;
 }
 
-static wf_status check_scan(const wf_tensor *self, int64_t *dim, wf_dtype *dtype) {
+static wf_status check_scan(const char *name, const wf_tensor *self, int64_t *dim, wf_dtype *dtype) {
   WF__TRY(wf__given(self, "self"));
   WF__TRY(wf__wrap_dim(dim, self->layout.ndim, true));
   if (!*dtype) *dtype = wf_dtype_is_float((wf_dtype)self->dtype) ? (wf_dtype)self->dtype : WF_I64;
+  WF__CHECK(*dtype != WF_BOOL || !self->layout.ndim || !self->layout.numel, WF_NOT_IMPLEMENTED,
+            "\"%s_out_cpu\" not implemented for 'Bool'", name);
   return wf__integers_need_no_grad(self, *dtype);
 }
 
@@ -49,7 +51,7 @@ static const wf__node_class cumsum_class = {"CumsumBackward0", cumsum_apply, NUL
 
 wf_tensor *wf_cumsum(const wf_tensor *self, int64_t dim, wf_dtype dtype) {
   WF__OP("cumsum", NULL);
-  WF__TRY_OR(check_scan(self, &dim, &dtype), NULL);
+  WF__TRY_OR(check_scan("cumsum", self, &dim, &dtype), NULL);
   wf_tensor *out = cumulate(self, WF__SCAN_CUMSUM, dim, dtype);
   wf__node *node = out && !wf__self.pending && wf_dtype_is_float(dtype)
                        ? wf__node_for(&cumsum_class, &self, 1, 0, &dim, sizeof dim)
@@ -81,7 +83,7 @@ static const wf__node_class cumprod_class = {"CumprodBackward0", cumprod_apply, 
 
 wf_tensor *wf_cumprod(const wf_tensor *self, int64_t dim, wf_dtype dtype) {
   WF__OP("cumprod", NULL);
-  WF__TRY_OR(check_scan(self, &dim, &dtype), NULL);
+  WF__TRY_OR(check_scan("cumprod", self, &dim, &dtype), NULL);
   wf_tensor *out = cumulate(self, WF__SCAN_CUMPROD, dim, dtype);
   wf__node *node = out && !wf__self.pending && wf_dtype_is_float(dtype)
                        ? wf__node_for(&cumprod_class, &self, 1, 2, &dim, sizeof dim)

@@ -60,6 +60,7 @@ static const wf__pw_def masked_fill_def = {.op = WF__PW_MASKED_FILL,
                                            .kernel = "masked_fill",
                                            .derivative = &masked_fill_class,
                                            .keep = {0, WF__FOR_0},
+                                           .warns_only = true,
                                            .row_major = true};
 
 /* With a tensor for the value the operator is a choice between it and self, in self's dtype. */
@@ -76,6 +77,7 @@ static const wf__pw_def fill_tensor_def = {.op = WF__PW_WHERE,
                                            .kernel = "masked_fill",
                                            .derivative = &fill_tensor_class,
                                            .keep = {0, WF__FOR_0 | WF__FOR_2},
+                                           .warns_only = true,
                                            .row_major = true,
                                            .order = {3, 1, 2}};
 
@@ -90,6 +92,11 @@ static wf_status check_masked_fill(const wf_tensor *self, const wf_tensor *mask,
   return wf__scalar_check_fits(value.scalar, (wf_dtype)self->dtype);
 }
 
+/* 0.5 is true. */
+static wf_scalar fitting(wf_scalar value, const wf_tensor *self) {
+  return self && self->dtype == WF_BOOL ? wf__number_as(value, WF_BOOL) : value;
+}
+
 /* The mask is first where sizes don't fit. */
 static wf_status check_sizes(const wf_tensor *self, const wf_tensor *mask) {
   const wf_tensor *tensors[] = {self, mask};
@@ -101,7 +108,7 @@ static wf_status check_sizes(const wf_tensor *self, const wf_tensor *mask) {
 
 static wf_tensor *masked_fill(const wf_tensor *self, const wf_tensor *mask, wf__operand_arg value) {
   const wf__operand_arg in[] = {wf__tensor_arg(self), wf__tensor_arg(mask), value};
-  const wf_scalar number[4] = {value.scalar};
+  const wf_scalar number[4] = {fitting(value.scalar, self)};
   WF__TRY_OR(check_sizes(self, mask), NULL);
   WF__TRY_OR(check_masked_fill(self, mask, value), NULL);
   return value.tensor ? wf__pw(&fill_tensor_def, in, NULL) : wf__pw(&masked_fill_def, in, number);
@@ -109,7 +116,7 @@ static wf_tensor *masked_fill(const wf_tensor *self, const wf_tensor *mask, wf__
 
 static wf_status masked_fill_over(wf_tensor *self, const wf_tensor *mask, wf__operand_arg value) {
   const wf__operand_arg in[] = {wf__tensor_arg(self), wf__tensor_arg(mask), value};
-  const wf_scalar number[4] = {value.scalar};
+  const wf_scalar number[4] = {fitting(value.scalar, self)};
   const wf_tensor *tensors[] = {self, mask, value.tensor};
   WF__TRY(wf__require_tensors("masked_fill", tensors, 2));
   if (check_masked_fill(self, mask, value)) return wf__refused_over(self, tensors, 3);
@@ -160,6 +167,7 @@ static const wf__pw_def lerp_def = {.op = WF__PW_LERP,
                                     .rule = WF__PW_OWN,
                                     .allow = WF__PW_ONLY_FLOAT,
                                     .kernel = "lerp_kernel_scalar",
+                                    .parameters = true,
                                     .derivative = &lerp_class,
                                     .wide_numbers = true};
 static const wf__pw_def lerp_tensor_def = {.op = WF__PW_LERP,

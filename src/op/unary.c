@@ -63,14 +63,14 @@ static wf_status fill(const char *name, const wf__pw_def *def, wf_tensor *dst, c
                                         kept};                                             \
   FORMS(name)
 
-/* Operators whose result has no derivative. */
-#define TEST(name, OP, rule_, allow_, kernel_, untracked_)        \
+/* Operators whose result has no derivative. PyTorch makes the tests of several steps, which shows in the strides of results. */
+#define TEST(name, OP, rule_, allow_, kernel_, ...)               \
   static const wf__pw_def name##_def = {.op = WF__PW_##OP,        \
                                         .inputs = 1,              \
                                         .rule = WF__PW_##rule_,   \
                                         .allow = WF__PW_##allow_, \
                                         .kernel = kernel_,        \
-                                        .untracked = untracked_}; \
+                                        __VA_ARGS__};             \
   FORMS(name)
 
 static wf_tensor *square(const wf_tensor *t) { return wf_mul(t, t); }
@@ -105,11 +105,11 @@ UNARY(ceil, CEIL, COMMON, NO_BOOL, "ceil_vml_cpu", "CeilBackward0", KEEP_NONE, w
 UNARY(round, ROUND, COMMON, NO_BOOL, "round_vml_cpu", "RoundBackward0", KEEP_NONE, wf__zeros_of(G))
 UNARY(trunc, TRUNC, COMMON, NO_BOOL, "trunc_vml_cpu", "TruncBackward0", KEEP_NONE, wf__zeros_of(G))
 
-TEST(isnan, ISNAN, TRUTH, ANY, "isnan", false)
-TEST(isinf, ISINF, TRUTH, ANY, "isinf", false)
-TEST(isfinite, ISFINITE, TRUTH, ANY, "isfinite", false)
-TEST(logical_not, LOGICAL_NOT, TRUTH, ANY, "logical_not_cpu", true)
-TEST(bitwise_not, BITWISE_NOT, COMMON, ONLY_INT, "bitwise_not_cpu", false)
+TEST(isnan, ISNAN, TRUTH, ANY, "isnan", .untracked = false)
+TEST(isinf, ISINF, TRUTH, ANY, "isinf", .joins_number = true, .like_self = WF__WHOLE_LIKE_SELF)
+TEST(isfinite, ISFINITE, TRUTH, ANY, "isfinite", .like_self = WF__WHOLE_LIKE_SELF)
+TEST(logical_not, LOGICAL_NOT, TRUTH, ANY, "logical_not_cpu", .untracked = true)
+TEST(bitwise_not, BITWISE_NOT, COMMON, ONLY_INT, "bitwise_not_cpu", .untracked = false)
 
 /* tanh and sigmoid have kernels for their derivatives; where the derivative is itself recorded it is written out instead. */
 

@@ -70,8 +70,9 @@ static bool broadcast(wf__iter *it, bool *same, wf_status *status) {
       if (*status) return false;
     }
   }
-  for (int i = it->outputs; i < it->operands && it->ndim; i++)
+  for (int i = it->outputs; i < it->operands && it->ndim && !it->parameters; i++)
     if (!it->tensor[i]) *same = false;
+  if (it->joins_number && it->ndim) *same = false;
   return true;
 }
 
@@ -117,6 +118,19 @@ static wf_status make_outputs_like(wf__iter *it, const wf__layout *layout) {
 
 typedef enum setup { SETUP_FULL, SETUP_CONTIGUOUS, SETUP_CHANNELS_LAST, SETUP_SAME_STRIDES } setup;
 
+/* Whether operand i is seen with other strides than its own. */
+static bool repacked(const wf__iter *it, int i) {
+  const wf_tensor *t = it->tensor[i];
+  return t && i >= it->outputs && it->dtype[i] && it->dtype[i] != (wf_dtype)t->dtype && !wf__is_dense(&t->layout);
+}
+
+/* The layout by which operand i takes part in choosing strides; `room` where it has to be made. */
+static const wf__layout *seen(const wf__iter *it, int i, wf__layout *room) {
+  if (WF__LIKELY(!repacked(it, i))) return &it->tensor[i]->layout;
+  wf__layout_preserve(&it->tensor[i]->layout, room);
+  return room;
+}
+
 static bool equal_strides(const wf__layout *a, const wf__layout *b) {
   for (int d = 0; d < a->ndim; d++)
     if (a->stride[d] != b->stride[d]) return false;
@@ -124,23 +138,25 @@ static bool equal_strides(const wf__layout *a, const wf__layout *b) {
 }
 
 static bool all_contiguous(const wf__iter *it) {
+  wf__layout room;
   for (int i = 0; i < it->operands; i++)
-    if (it->tensor[i] && !wf__is_contiguous(&it->tensor[i]->layout, WF_FORMAT_CONTIGUOUS)) return false;
+    if (it->tensor[i] && !wf__is_contiguous(seen(it, i, &room), WF_FORMAT_CONTIGUOUS)) return false;
   return true;
 }
 
-/* All operands have the same shape here. `last`: the last tensor given, whose strides outputs take in the third case. */
-static setup choose_setup(const wf__iter *it, const wf_tensor **last) {
-  bool channels_last = true, alike = true;
-  *last = NULL;
+/* All operands have the same shape here. `last`: the strides that outputs take in the third case. */
+static setup choose_setup(const wf__iter *it, wf__layout *last) {
+  bool channels_last = true, alike = true, first = true;
+  wf__layout room;
   if (all_contiguous(it)) return SETUP_CONTIGUOUS;
   if (it->linear || it->row_major) return SETUP_FULL;
   for (int i = 0; i < it->operands; i++) {
-    const wf_tensor *t = it->tensor[i];
-    if (!t) continue;
-    channels_last = channels_last && wf__is_contiguous(&t->layout, WF_FORMAT_CHANNELS_LAST);
-    alike = alike && wf__is_dense(&t->layout) && (!*last || equal_strides(&t->layout, &(*last)->layout));
-    *last = t;
+    if (!it->tensor[i]) continue;
+    const wf__layout *l = seen(it, i, &room);
+    channels_last = channels_last && wf__is_contiguous(l, WF_FORMAT_CHANNELS_LAST);
+    alike = alike && wf__is_dense(l) && (first || equal_strides(l, last));
+    if (alike && first) *last = *l;
+    first = false;
   }
   if (channels_last) return SETUP_CHANNELS_LAST;
   return alike ? SETUP_SAME_STRIDES : SETUP_FULL;
@@ -160,24 +176,21 @@ static void plan_one_run(const wf__iter *it, wf_plan *plan) {
   }
 }
 
-static wf_status set_up_fast(wf__iter *it, setup how, const wf_tensor *last, wf_plan *plan) {
-  if (how == SETUP_CONTIGUOUS) WF__TRY(make_outputs_in(it, WF_FORMAT_CONTIGUOUS));
-  if (how == SETUP_CHANNELS_LAST) WF__TRY(make_outputs_in(it, WF_FORMAT_CHANNELS_LAST));
-  if (how == SETUP_SAME_STRIDES) WF__TRY(make_outputs_like(it, &last->layout));
-  plan_one_run(it, plan);
-  return WF_OK;
+static wf_status make_fast(wf__iter *it, setup how, const wf__layout *last) {
+  if (how == SETUP_CONTIGUOUS) return make_outputs_in(it, WF_FORMAT_CONTIGUOUS);
+  if (how == SETUP_CHANNELS_LAST) return make_outputs_in(it, WF_FORMAT_CHANNELS_LAST);
+  return make_outputs_like(it, last);
 }
 
 /* ---- full setup: order of dims, strides of outputs, coalescing ----------------------------------------------------------- */
 
 /* Byte strides over the broadcast shape, in its order of dims: 0 where the operand is broadcast. */
-static void stride_of(const wf__iter *it, const wf_tensor *t, int64_t *stride) {
-  int lead = it->ndim - t->layout.ndim;
-  int64_t itemsize = (int64_t)wf__itemsize(t);
+static void stride_of(const wf__iter *it, const wf__layout *l, int64_t itemsize, int64_t *stride) {
+  int lead = it->ndim - l->ndim;
   for (int d = 0; d < it->ndim; d++) {
     int own = d - lead;
-    bool repeats = own < 0 || (t->layout.size[own] == 1 && it->shape[d] != 1);
-    stride[d] = repeats ? 0 : t->layout.stride[own] * itemsize;
+    bool repeats = own < 0 || (l->size[own] == 1 && it->shape[d] != 1);
+    stride[d] = repeats ? 0 : l->stride[own] * itemsize;
   }
 }
 
@@ -284,12 +297,21 @@ static void plan_walk(const wf__iter *it, const walk *w, wf_plan *plan) {
   }
 }
 
-static wf_status set_up_full(wf__iter *it, wf_plan *plan) {
-  walk w;
-  w.ndim = it->ndim;
+static void take_own_strides(const wf__iter *it, walk *w) {
   for (int k = 0; k < it->operands; k++)
-    if (it->tensor[k]) stride_of(it, it->tensor[k], w.stride[k]);
+    if (it->tensor[k]) stride_of(it, &it->tensor[k]->layout, (int64_t)wf__itemsize(it->tensor[k]), w->stride[k]);
+}
+
+/* otherwise: some operand is repacked. The order follows from what is seen, the walk goes over what is there. */
+static wf_status set_up_full(wf__iter *it, wf_plan *plan, bool otherwise) {
+  walk w;
+  wf__layout room;
+  w.ndim = it->ndim;
+  take_own_strides(it, &w);
+  for (int k = 0; otherwise && k < it->operands; k++)
+    if (repacked(it, k)) stride_of(it, seen(it, k, &room), (int64_t)wf__itemsize(it->tensor[k]), w.stride[k]);
   choose_order(it, &w);
+  if (otherwise) take_own_strides(it, &w);
   permute(it, &w);
   WF__TRY(make_ordered_outputs(it, &w));
   coalesce(it, &w);
@@ -300,9 +322,14 @@ static wf_status set_up_full(wf__iter *it, wf_plan *plan) {
 /* ---- building ------------------------------------------------------------------------------------------------------------ */
 
 static wf_status set_up(wf__iter *it, bool same_shape, wf_plan *plan) {
-  const wf_tensor *last;
+  wf__layout last;
+  bool otherwise = false;
+  for (int k = it->outputs; k < it->operands; k++) otherwise |= repacked(it, k);
   setup how = same_shape && !it->reduction ? choose_setup(it, &last) : SETUP_FULL;
-  return how == SETUP_FULL ? set_up_full(it, plan) : set_up_fast(it, how, last, plan);
+  if (how != SETUP_FULL) WF__TRY(make_fast(it, how, &last));
+  if (how == SETUP_FULL || otherwise) return set_up_full(it, plan, otherwise);
+  plan_one_run(it, plan);
+  return WF_OK;
 }
 
 wf_status wf__iter_build(wf__iter *it, wf_plan *plan) {

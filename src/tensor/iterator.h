@@ -12,10 +12,14 @@ typedef struct wf__iter {
   wf_tensor
       *tensor[WF__ITER_OPERANDS]; /* borrowed. NULL output: made by wf__iter_build (then one reference, the caller's).
                                                 * NULL input: a number in the plan's scalar[], which counts as an operand of rank 0 */
-  wf_dtype dtype[WF__ITER_OPERANDS]; /* of outputs to be made */
-  bool reduction;                    /* outputs are given and have size 1 in reduced dims, which get stride 0 */
-  bool linear;                       /* keep row-major order: enforce_linear_iteration */
-  bool row_major;                    /* outputs to be made are contiguous, whatever the order of the walk */
+  /* Of outputs to be made; of inputs: what PyTorch would convert them to beforehand, NONE for none. The conversion packs what has gaps
+   * or stride 0, and that decides about the strides of results. */
+  wf_dtype dtype[WF__ITER_OPERANDS];
+  bool reduction;    /* outputs are given and have size 1 in reduced dims, which get stride 0 */
+  bool linear;       /* keep row-major order: enforce_linear_iteration */
+  bool parameters;   /* NULL inputs are parameters and no operands at all */
+  bool joins_number; /* strides of results as if a number were among the operands */
+  bool row_major;    /* outputs to be made are contiguous, whatever the order of the walk */
   bool no_overlap_check;
   /* result */
   wf__device *device;

@@ -12,11 +12,8 @@ import sys
 import warnings
 
 import torch
-from record import DTYPES, Case
+from random_parts import ALL, INTS, Parts, broadcasts, broadcasts_to, convertible
 
-FLOATS = ['float32', 'float32', 'float64', 'float16', 'bfloat16']
-INTS = ['int64', 'int32', 'int16', 'int8', 'uint8']
-ALL = list(DTYPES)
 FORMATS = ['contiguous_format', 'preserve_format', 'channels_last', 'channels_last_3d']
 UNARY = (
     'neg abs sign square reciprocal floor ceil round trunc isnan isinf isfinite logical_not bitwise_not relu sqrt rsqrt exp expm1 log '
@@ -32,119 +29,7 @@ NO_SCALAR = 'maximum minimum logical_and logical_or logical_xor atan2'.split()
 NO_IN_PLACE = 'maximum minimum rsub'.split()
 
 
-class Program(Case):
-    def __init__(self, name, rng):
-        super().__init__(name)
-        self.rng = rng
-        self.wild = rng.random() < 0.3  # a program that provokes refusals
-        self.grad = rng.random() < 0.3
-
-    # ---- what steps are made of ------------------------------------------------------------------------------------------
-
-    def chance(self, p):
-        return self.rng.random() < p
-
-    def wrong(self):
-        return self.rng.random() < (0.12 if self.wild else 0.01)
-
-    def pick(self, accept=lambda t: True):
-        names = [n for n, t in self.registers.items() if isinstance(t, torch.Tensor) and accept(t)]
-        if not names:
-            return None
-        return self.rng.choice(names[-4:] if self.chance(0.6) else names)
-
-    def of(self, name):
-        return self.registers[name]
-
-    def dim(self, t, more=0):
-        n = max(t.dim() + more, 1)
-        if self.wrong():
-            return self.rng.choice([n, -n - 1, n + 1])
-        return self.rng.randrange(-n, n)
-
-    def wrapped(self, t, d):
-        return d % t.dim() if t.dim() and -t.dim() <= d < t.dim() else None
-
-    def length(self, t, d):
-        w = self.wrapped(t, d)
-        return 1 if w is None else t.shape[w]
-
-    def index(self, n):
-        if self.wrong() or n == 0:
-            return self.rng.choice([n, -n - 1, n + 3])
-        return self.rng.randrange(-n, n)
-
-    def shape(self, rank=None):
-        r = self.rng
-        rank = r.choice([0, 1, 1, 2, 2, 3, 3, 4, 4, 5]) if rank is None else rank
-        while True:
-            size = [0 if self.chance(0.04) else r.choice([1, 1, 2, 2, 3, 4, 5]) for _ in range(rank)]
-            n = 1
-            for s in size:
-                n *= s
-            if n <= 72:
-                return size
-
-    def scalar(self):
-        r = self.rng
-        if self.wrong():
-            return r.choice([300, -200, 2**40, -(2**63), 1e300, 'nan', 'inf', '-inf', 3.7, True])
-        return r.choice([0, 1, 2, -1, 3, -3, 2.0, 0.5, -1.5, 2.5, True, False, 1.0, 100])
-
-    def values(self, dtype, n):
-        r = self.rng
-        if dtype == 'bool':
-            return [r.randrange(2) for _ in range(n)]
-        if dtype in INTS:
-            low = 0 if dtype == 'uint8' else -6
-            return [r.randrange(low, 7) for _ in range(n)]
-        special = self.chance(0.1)
-        choices = ['nan', 'inf', '-inf', -0.0, 1e-40, 65504.0, 1e38]
-        return [r.choice(choices) if special and self.chance(0.3) else r.randrange(-12, 13) / 4 for _ in range(n)]
-
-    def new(self, dtype=None, shape=None):
-        dtype = dtype or self.rng.choice(['float32'] * 3 + ALL)
-        shape = self.shape() if shape is None else list(shape)
-        n = 1
-        for s in shape:
-            n *= s
-        args = {'data': self.values(dtype, n), 'shape': shape, 'dtype': dtype}
-        if self.grad and dtype in FLOATS and self.chance(0.6):
-            args['requires_grad'] = True
-        return self.step('tensor', **args)
-
-    def fitting(self, t, dtypes=None):
-        """A register whose sizes broadcast with those of t, made when there is none."""
-        if self.chance(0.35):
-            found = self.pick(lambda o: o is not t and broadcasts(o.shape, t.shape) and (not dtypes or str(o.dtype)[6:] in dtypes))
-            if found:
-                return found
-        size = [1 if self.chance(0.15) else s for s in t.shape]
-        if self.chance(0.3):
-            size = size[self.rng.randrange(len(size) + 1) :]
-        if self.wrong():
-            size = self.shape()
-        same = self.chance(0.5)
-        made = self.new(self.rng.choice(dtypes) if dtypes else (str(t.dtype)[6:] if same else None), size)
-        name = made[0] if made else None
-        if name and len(size) > 1 and self.chance(0.4):
-            name = self.relaid(name) or name
-        return name
-
-    def relaid(self, name):
-        """The same sizes in another order of memory."""
-        t = self.of(name)
-        order = list(range(t.dim()))
-        self.rng.shuffle(order)
-        back = [order.index(k) for k in range(t.dim())]
-        steps = [('permute', {'dims': order}), ('contiguous', {}), ('permute', {'dims': back})]
-        for op, args in steps:
-            out = self.step(op, [name], **args)
-            if not out:
-                return None
-            name = out[0]
-        return name
-
+class Program(Parts):
     # ---- views -----------------------------------------------------------------------------------------------------------
 
     def view_sizes(self, t):
@@ -238,7 +123,7 @@ class Program(Case):
             for _ in range(r.choice([0, 0, 1, 2])):
                 size.insert(0, r.choice([1, 2, 3]))
             if self.wrong():
-                size = r.choice([size[1:], size + [2], [-1] + size, [s + 1 for s in size], [-2] + size[1:], [0] + size[1:]])
+                size = r.choice([size[1:], size + [2], [-1] + size, [s + 1 for s in size], [0] + size[1:]])
             return self.step(op, [x], size=size) if abs(torch.Size(size).numel()) < 300 else []
         if op == 'squeeze':
             k = r.randrange(3)
@@ -325,7 +210,7 @@ class Program(Case):
         if op == 'requires_grad_':
             return self.step(op, [x], requires_grad=self.chance(0.8))
         if op == 'set_':
-            other = self.pick(lambda o: o.dtype == t.dtype or self.wrong())
+            other = self.pick(lambda o: not o.requires_grad and (o.dtype == t.dtype or self.wrong()))
             return self.step(op, [x, other]) if other else []
         size = self.shape()
         args = {'size': size}
@@ -372,7 +257,10 @@ class Program(Case):
             return self.step(op, [x, source])
         if op == 'fill_':
             if self.chance(0.2):
-                v = self.pick(lambda o: (o.dim() == 0 or self.wrong()) and convertible(o, str(t.dtype)[6:]))
+                whole = not t.is_floating_point()  # torch makes integers that require a gradient of it
+                v = self.pick(
+                    lambda o: (o.dim() == 0 or self.wrong()) and convertible(o, str(t.dtype)[6:]) and not (whole and o.requires_grad)
+                )
                 return self.step(op, [x, v]) if v else []
             value = self.scalar()
             if not t.is_floating_point() and not isinstance(value, (bool, int)) and (isinstance(value, str) or abs(value) > 1000):
@@ -582,23 +470,6 @@ TOPICS = {
     'rearrange': [(Program.a_view, 5), (Program.a_copy, 2), (Program.joining, 3), (Program.rearranging, 4), (Program.pointwise, 1), (Program.modes, 1)],
     'reduce': [(Program.a_view, 5), (Program.a_copy, 1), (Program.reduction, 6), (Program.modes, 1)],
 }
-
-
-def broadcasts(a, b):
-    return all(x == y or x == 1 or y == 1 for x, y in zip(reversed(a), reversed(b)))
-
-
-def broadcasts_to(a, b):
-    return len(a) <= len(b) and all(x == y or x == 1 for x, y in zip(reversed(a), reversed(b)))
-
-
-def convertible(t, dtype):
-    """Floats become integers only where they fit: beyond, the result is the machine's own business."""
-    if not t.is_floating_point() or dtype not in INTS or t.numel() == 0:
-        return True
-    t = t.detach().double()
-    low = 0 if dtype == 'uint8' else -100
-    return bool(torch.isfinite(t).all() and (t > low - 1).all() and (t < 100).all())
 
 
 def program(topic, seed, number):

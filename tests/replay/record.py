@@ -186,6 +186,13 @@ def overlaps(t):
     return len(places) < t.numel()
 
 
+def touches(written, read):
+    """Whether the two share places without being the same elements."""
+    if written.untyped_storage()._cdata != read.untyped_storage()._cdata:
+        return False
+    return (written.shape, written.stride(), written.storage_offset()) != (read.shape, read.stride(), read.storage_offset())
+
+
 class Case:
     def __init__(self, name):
         self.id, self.steps, self.registers, self.error = name, [], {}, None
@@ -238,8 +245,14 @@ class Case:
             if t.numel() > 2000:  # a window with stride 0
                 self.useless, self.error = True, {}
                 return None
-            if op.endswith('_') and op not in ('as_strided_', 'resize_', 'detach_', 'requires_grad_', 'set_') and overlaps(t):
-                self.unknown.add(self.storage(t))  # the last of several writes wins, whichever that is
+            if op.endswith('_') and op not in ('as_strided_', 'resize_', 'detach_', 'requires_grad_', 'set_'):
+                # Where one write meets another, or a read of the same step, the order is the kernel's own.
+                if overlaps(t) or any(touches(t, o) for o in tensors[1:] if o is not None):
+                    self.unknown.add(self.storage(t))
+            if op == 'view_dtype' and tensors[0].is_floating_point() and bool(tensors[0].isnan().any()):
+                self.unknown.add(self.storage(t))  # which nan it is
+            if tainted and plain_name in ('sin', 'cos', 'tan', 'sub', 'log', 'lerp', 'addcmul', 'softplus'):
+                self.unknown.add(self.storage(t))  # ill-conditioned
             if lost or (tainted and plain_name in STEPS):
                 self.unknown.add(self.storage(t))
             if tainted or (plain_name in APPROXIMATE and (t.is_floating_point() or plain_name in ('pow', 'pow_scalar'))):
@@ -276,7 +289,7 @@ class Case:
         if id(t) in seen:
             e['is'] = seen[id(t)]
         seen.setdefault(id(t), name)
-        if storage not in self.unknown:
+        if storage not in self.unknown and (t.is_floating_point() or storage not in self.approximate):
             e['data'] = elements(t)
             if storage not in self.approximate:
                 e['exact'] = True
