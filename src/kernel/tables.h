@@ -93,6 +93,19 @@ typedef struct wf__optim_args {
 typedef void (*wf__optim_fn)(const wf__optim_args *args, void *param, void *const *state, const void *gradient,
                              int64_t n);
 
+/* softmax by vectors. Not in ref/, whose wf__ref_softmax takes whole plans: NULL there. in[]: the forward's input, or gradient and result.
+ * What a stretch or each column has so far is (top, sum), which begin as (-inf, 0); the backward has no use for top.
+ * row: a whole row at once, NULL for the backward; keep: n elements to work in, which may be out; next: what is read after this row, or NULL.
+ * finish: sums into the factors that map takes, NULL when they are. map: top and factor are one for all elements, or one for each.
+ * stream: store past the cache; whoever asked calls drain() in the end. */
+typedef struct wf__softmax_kernels {
+  void (*row)(void *out, const void *in, void *keep, int64_t n, const void *next, bool stream);
+  void (*take)(void *top, void *sum, const void *const *in, int64_t n);
+  void (*take_columns)(void *top, void *sum, const void *const *in, const int64_t *stride, int64_t rows, int64_t cols);
+  void (*finish)(void *sum, int64_t n);
+  void (*map)(void *out, const void *const *in, int64_t n, const void *top, const void *factor, bool each, bool stream);
+} wf__softmax_kernels;
+
 typedef struct wf__kernels {
   wf__convert_fn convert[WF_DTYPE_COUNT][WF_DTYPE_COUNT]; /* [from][to]; equal dtypes: a plain move */
   wf__gather_fn gather[WF__ELEMENT_SIZES];
@@ -102,6 +115,9 @@ typedef struct wf__kernels {
   void (*stream)(void *dst, const void *src, int64_t bytes);
   /* Fills bytes with the 64 bytes of `pattern`, its first byte at dst. stream: past the cache. */
   void (*fill)(void *dst, const void *pattern, int64_t bytes, bool stream);
+  /* Copies bytes, whole lines of dst past the cache. Unlike `stream` without the fence, which is drain(): once, after the last of them. */
+  void (*past_cache)(void *dst, const void *src, int64_t bytes);
+  void (*drain)(void);
   wf__pointwise_fn pointwise[WF__CLASSES][WF__PW_COUNT]; /* NULL: not defined for the class */
   wf__pool_max_fn pool_max;
   wf__pool_spread_fn pool_spread;
@@ -111,6 +127,7 @@ typedef struct wf__kernels {
   wf__norm_back_map_fn norm_back_map;
   wf__reduce_fn reduce[WF__CLASSES][WF__REDUCE_KINDS]; /* NULL: not defined for the class */
   wf__add_row_fn add_row[WF__CLASSES];
+  wf__softmax_kernels softmax[WF__CLASSES][WF__LOG_SOFTMAX_BACKWARD + 1];
   wf__range_kernel_fn range[WF__RANGE_EYE + 1];
   wf__random_kernel_fn random[WF__RANDOM_INT + 1];
   wf__optim_fn optim[WF__CLASSES][WF__OPTIM_ADAMW + 1]; /* NULL for i64 */
@@ -120,7 +137,7 @@ typedef struct wf__kernels {
  * R: only in ref/. I: only in *.isa.c, over entries of another file of ref/. */
 /* clang-format off */
 #define WF__KERNEL_GROUPS(X, R, I) \
-  X(convert) X(move) R(pointwise_float) R(pointwise_int) I(pointwise_f32) I(pointwise_f64) X(pool) X(norm) X(reduce) \
+  X(convert) X(move) X(lines) R(pointwise_float) R(pointwise_int) I(pointwise_f32) I(pointwise_f64) X(pool) X(norm) X(reduce) I(softmax) \
   R(range) R(random) X(optim)
 /* clang-format on */
 

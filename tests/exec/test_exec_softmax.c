@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "kernel/kernel.h"
+#include "kernel/neural.h"
 
 /* x = ((arange(12) * 7) % 11 - 5.).reshape(3, 4), g = ((arange(12) * 5) % 7 - 3.).reshape(3, 4)
  * y = torch.softmax(x, 1); y.backward(g); the same with torch.log_softmax */
@@ -83,9 +84,91 @@ static void integers_are_refused(void **state) {
   assert_error(WF_NOT_IMPLEMENTED, "\"log_softmax_kernel_impl\" not implemented for 'Long'");
 }
 
+/* ---- random layouts against the loops of ref/, which know no rows, columns, blocks or streams --------------------------------------- */
+
+static void check_against_reference(wf_dtype dtype, int op, const int64_t *size, int rank, const int (*order)[4],
+                                    const int64_t *gap) {
+  int inputs = op <= WF__LOG_SOFTMAX ? 1 : 2;
+  buffer b[3], want = buffer_new(dtype, rank, size, order[0], gap[0]);
+  for (int o = 0; o <= inputs; o++) b[o] = buffer_new(dtype, rank, size, order[o], gap[o]);
+  int64_t n = buffer_numel(&b[0]), length = size[rank - 1];
+  for (int64_t i = 0; i < n; i++)
+    for (int o = 1; o <= inputs; o++)
+      buffer_set(&b[o], i, o == 1 ? next(11) == 0 ? -INFINITY : next(2000) / 100.0 - 10 : next(100) / -100.0);
+  if (inputs == 2)
+    for (int64_t i = 0; i < n; i++) buffer_set(&b[1], i, next(200) / 100.0 - 1);
+  wf_plan p = plan_of(op, &b[0], &b[1], inputs == 2 ? &b[2] : NULL);
+  assert_ok(wf__exec(&p));
+  set_operand(&p, 0, &want);
+  wf__ref_softmax(&p, 0, n / length);
+  double last = dtype == WF_F64 ? 1e-14 : dtype == WF_F32 ? 3e-6 : dtype == WF_F16 ? 2e-3 : 1.6e-2;
+  for (int64_t i = 0; i < n; i++) {
+    double x = buffer_get(&b[0], i), y = buffer_get(&want, i);
+    if (x == y || (isnan(x) && isnan(y)) ||
+        fabs(x - y) <= last * (fabs(y) + (op == WF__SOFTMAX ? 1e-6 : 1 + (double)length / 300)))
+      continue;
+    fail_msg("%s, operator %d, rank %d, length %d, element %d: %.9g, not %.9g", wf_dtype_name(dtype), op, rank,
+             (int)length, (int)i, x, y);
+  }
+  for (int64_t i = 0; i < n; i++) buffer_set(&b[0], i, buffer_get(&want, i));
+  assert_memory_equal(b[0].bytes, want.bytes,
+                      (size_t)(b[0].room * (int64_t)wf_dtype_size(dtype))); /* gaps are untouched */
+  for (int o = 0; o <= inputs; o++) buffer_free(&b[o]);
+  buffer_free(&want);
+}
+
+static void random_orders(int rank, int (*order)[4], int64_t *gap) {
+  for (int o = 0; o < 3; o++) {
+    for (int d = 0; d < rank; d++) order[o][d] = d;
+    for (int d = rank - 1; d > 0 && next(2); d--) {
+      int k = next(d + 1), t = order[o][d];
+      order[o][d] = order[o][k];
+      order[o][k] = t;
+    }
+    gap[o] = next(3) ? 0 : next(4);
+  }
+}
+
+static void random_layouts_give_what_the_reference_gives(void **state) {
+  static const wf_dtype dtypes[] = {WF_F32, WF_F16, WF_BF16, WF_F64};
+  int order[3][4];
+  int64_t size[4], gap[3];
+  buffer_seed = 12;
+  for (int i = 0; i < 1200; i++) {
+    int rank = 1 + next(4);
+    for (int d = 0; d < rank; d++) size[d] = 1 + next(i % 10 ? 12 : 60 / rank + 20);
+    random_orders(rank, order, gap);
+    check_against_reference(dtypes[next(4)], next(4), size, rank, order, gap);
+  }
+}
+
+/* Longer than what is kept of a row; more columns than a block; results past the cache, on one thread and on two. */
+static void long_and_large_ones_are_right_on_any_number_of_threads(void **state) {
+  static const int64_t sizes[][2] = {{3, 20000}, {20, 600}, {300, 5000}, {2100, 600}, {700, 1700}};
+  int order[3][4] = {{0, 1}, {0, 1}, {0, 1}};
+  int64_t gap[3] = {0, 0, 0};
+  int threads = wf_num_threads();
+  for (int t = 1; t <= 2; t++) {
+    assert_ok(wf_set_num_threads(t));
+    for (int s = 0; s < 5; s++)
+      for (int op = s % 4; op < 4; op += 3)          /* not all of them: these are many elements */
+        for (int turned = 0; turned < 3; turned++) { /* rows, columns, and columns whose result is in rows */
+          for (int o = 0; o < 3; o++) {
+            order[o][0] = turned == 1 || (turned == 2 && o);
+            order[o][1] = !order[o][0];
+            gap[o] = turned == 0 && s == 4 ? 1 : 0;
+          }
+          check_against_reference(s == 1 ? WF_BF16 : WF_F32, op, sizes[s], 2, order, gap);
+        }
+  }
+  assert_ok(wf_set_num_threads(threads));
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(values_and_gradients_are_pytorchs),
     cmocka_unit_test(infinities_behave_as_pytorchs),
+    cmocka_unit_test(random_layouts_give_what_the_reference_gives),
+    cmocka_unit_test(long_and_large_ones_are_right_on_any_number_of_threads),
     cmocka_unit_test(integers_are_refused),
 };
 WF_TEST_MAIN("exec/exec_softmax", tests)
