@@ -42,7 +42,7 @@ by_pkg_config() {
 }
 
 by_cmake() {
-  cmake -S "$work/user" -B "$work/user/build" -DCMAKE_PREFIX_PATH="$prefix" && cmake --build "$work/user/build" || return 1
+  cmake -G Ninja -S "$work/user" -B "$work/user/build" -DCMAKE_PREFIX_PATH="$prefix" && cmake --build "$work/user/build" || return 1
   equal "$("$work/user/build/user_c")" "0.1.0 2" && equal "$("$work/user/build/user_cc")" "0.1.0 2"
 }
 
