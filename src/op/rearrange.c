@@ -121,7 +121,13 @@ static wf_tensor *roll_dims(const wf_tensor *self, const roll *r) {
     WF__TRY_OR(wf__wrap_dim(&d, self->layout.ndim, true), NULL);
     if ((size = self->layout.size[d])) moved[d] = (moved[d] + (r->shifts.at[i] % size + size) % size) % size;
   }
-  wf_tensor *out = wf__new(self, (wf_dtype)self->dtype, wf_sizes(self), wf__suggest_format(&self->layout));
+  /* Each dim is a concatenation of two pieces, which is contiguous when one of them is empty. */
+  wf_memory_format format = wf__suggest_format(&self->layout);
+  for (int i = 0; i < r->dims.n; i++) {
+    int64_t d = r->dims.at[i] < 0 ? r->dims.at[i] + self->layout.ndim : r->dims.at[i];
+    if (r->shifts.at[i] % self->layout.size[d] == 0) format = WF_FORMAT_CONTIGUOUS;
+  }
+  wf_tensor *out = wf__new(self, (wf_dtype)self->dtype, wf_sizes(self), format);
   if (out) roll_pieces(out, self, moved);
   return out;
 }

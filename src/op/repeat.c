@@ -122,9 +122,9 @@ static const wf_tensor *interleaved(const wf_tensor *self, int64_t *dim) {
 wf_tensor *wf_repeat_interleave(const wf_tensor *self, int64_t repeats, int64_t dim) {
   WF__OP("repeat_interleave", NULL);
   WF__TRY_OR(wf__given(self, "self"), NULL);
-  if (repeats < 0) return wf__fail(WF_RUNTIME, "Repeats must be non-negative"), NULL;
   wf_scope scope = wf_scope_begin();
   const wf_tensor *t = interleaved(self, &dim);
+  if (t && repeats < 0) wf__fail(WF_RUNTIME, "Repeats must be non-negative");
   wf_tensor *wide = t ? wf_unsqueeze(t, dim + 1) : NULL; /* refuses a rank of 0 */
   int64_t times[WF_MAX_DIMS];
   for (int d = 0; wide && d < wide->layout.ndim; d++) times[d] = d == dim + 1 ? repeats : 1;

@@ -172,7 +172,7 @@ static const wf__pw_def lerp_def = {.op = WF__PW_LERP,
                                     .wide_numbers = true};
 static const wf__pw_def lerp_tensor_def = {.op = WF__PW_LERP,
                                            .inputs = 3,
-                                           .rule = WF__PW_OWN,
+                                           .rule = WF__PW_COMMON,
                                            .allow = WF__PW_ONLY_FLOAT,
                                            .kernel = "lerp_kernel_tensor",
                                            .derivative = &lerp_tensor_class,
@@ -188,8 +188,9 @@ static wf_status check_lerp(const wf_tensor *self, const wf_tensor *end, wf__ope
     return wf_dtype_is_float((wf_dtype)self->dtype) ? wf__scalar_check_fits(weight.scalar, (wf_dtype)self->dtype)
                                                     : WF_OK;
   }
-  WF__CHECK(weight.tensor->dtype == self->dtype, WF_RUNTIME, "expected dtype %s for `weight` but got dtype %s",
-            wf__cpp_type_text((wf_dtype)self->dtype), wf__cpp_type_text((wf_dtype)weight.tensor->dtype));
+  WF__CHECK(weight.tensor->dtype == self->dtype || !weight.tensor->layout.ndim, WF_RUNTIME,
+            "expected dtype %s for `weight` but got dtype %s", wf__cpp_type_text((wf_dtype)self->dtype),
+            wf__cpp_type_text((wf_dtype)weight.tensor->dtype));
   return WF_OK;
 }
 

@@ -121,13 +121,19 @@ typedef enum setup { SETUP_FULL, SETUP_CONTIGUOUS, SETUP_CHANNELS_LAST, SETUP_SA
 /* Whether operand i is seen with other strides than its own. */
 static bool repacked(const wf__iter *it, int i) {
   const wf_tensor *t = it->tensor[i];
-  return t && i >= it->outputs && it->dtype[i] && it->dtype[i] != (wf_dtype)t->dtype && !wf__is_dense(&t->layout);
+  if (!t || i < it->outputs) return false;
+  return (it->dtype[i] && it->dtype[i] != (wf_dtype)t->dtype && !wf__is_dense(&t->layout)) || it->joins_number;
 }
 
 /* The layout by which operand i takes part in choosing strides; `room` where it has to be made. */
 static const wf__layout *seen(const wf__iter *it, int i, wf__layout *room) {
-  if (WF__LIKELY(!repacked(it, i))) return &it->tensor[i]->layout;
-  wf__layout_preserve(&it->tensor[i]->layout, room);
+  const wf__layout *own = &it->tensor[i]->layout;
+  if (WF__LIKELY(!repacked(it, i))) return own;
+  wf__layout_preserve(own, room);
+  if (it->joins_number) { /* the result of an operator of one input: its first step */
+    if (wf__is_contiguous(own, WF_FORMAT_CONTIGUOUS)) wf__layout_restride(room, WF_FORMAT_CONTIGUOUS);
+    else if (wf__is_contiguous(own, WF_FORMAT_CHANNELS_LAST)) wf__layout_restride(room, WF_FORMAT_CHANNELS_LAST);
+  }
   return room;
 }
 
