@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/host.h"
+#include "report/columns.h"
 #include "report/findings.h"
 #include "report/units.h"
 
@@ -12,13 +13,6 @@
 #define OPERATORS_SHOWN 8
 
 /* ---- pieces ------------------------------------------------------------------------------------------------------- */
-
-/* Characters of a text, as far as a terminal's columns go. */
-static size_t width_of(const char *text) {
-  size_t n = 0;
-  for (; *text; text++) n += ((unsigned char)*text & 0xc0) != 0x80;
-  return n;
-}
 
 /* The place of a character. */
 static const char *character(const char *text, size_t n) {
@@ -31,18 +25,18 @@ static const char *character(const char *text, size_t n) {
 
 static void put_left(wf__text *out, const char *text, size_t width) {
   wf__text_put(out, text);
-  wf__text_repeat(out, ' ', (int64_t)width - (int64_t)width_of(text));
+  wf__text_repeat(out, ' ', (int64_t)width - (int64_t)wf__columns_of(text));
 }
 
 /* Behind a blank. */
 static void put_right(wf__text *out, const char *text, size_t width) {
-  wf__text_repeat(out, ' ', 1 + (int64_t)width - (int64_t)width_of(text));
+  wf__text_repeat(out, ' ', 1 + (int64_t)width - (int64_t)wf__columns_of(text));
   wf__text_put(out, text);
 }
 
 /* The text, cut in the middle when it is too wide: a file and its line say most at both ends. */
 static void put_cut(wf__text *out, const char *text, size_t width) {
-  size_t n = width_of(text);
+  size_t n = wf__columns_of(text);
   if (n <= width) {
     put_left(out, text, width);
     return;
@@ -78,28 +72,6 @@ static void flow(wf__text *out, size_t *column, const char *label, const char *v
   *column += width;
 }
 
-/* A paragraph behind a mark. */
-static void put_wrapped(wf__text *out, const char *mark, const char *text) {
-  size_t column = 2;
-  wf__text_printf(out, "%s ", mark);
-  while (*text) {
-    size_t word = strcspn(text, " ");
-    if (!strncmp(text + word, " %", 2)) word += 2 + strcspn(text + word + 2, " "); /* stays with its number */
-    if (column > 2 && column + 1 + word > COLUMNS) {
-      wf__text_put(out, "\n  ");
-      column = 2;
-    } else if (column > 2) {
-      wf__text_put(out, " ");
-      column++;
-    }
-    wf__text_append(out, text, word);
-    column += word;
-    text += word;
-    text += strspn(text, " ");
-  }
-  wf__text_put(out, "\n");
-}
-
 /* ---- parts -------------------------------------------------------------------------------------------------------- */
 
 static void put_head(wf__text *out, const wf_report *r) {
@@ -128,7 +100,7 @@ static void put_findings(wf__text *out, const wf_report *r, const wf__summary *s
   wf__findings f;
   wf__findings_make(r, s, &f);
   wf__text_put(out, "\n");
-  for (int i = 0; i < f.n; i++) put_wrapped(out, marks[f.at[i].level], f.at[i].text);
+  for (int i = 0; i < f.n; i++) wf__put_wrapped(out, marks[f.at[i].level], 2, f.at[i].text, COLUMNS);
 }
 
 static void put_seconds(wf__text *out, int64_t ns, size_t width) {

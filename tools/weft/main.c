@@ -16,6 +16,8 @@ static const command commands[] = {
     {"train", command_train, "train a model and account for every byte that moved"},
     {"ops", command_ops, "list the operators with their schemas"},
     {"bench", command_bench, "measure, and print the figures beside the machine's limit"},
+    {"audit", command_audit, "name what a PyTorch trace copies, waits for and leaves idle"},
+    {"check", command_check, "compare two traces: what got worse, as exit status"},
 };
 #define COMMANDS ((int)(sizeof commands / sizeof *commands))
 

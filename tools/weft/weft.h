@@ -15,6 +15,8 @@ int command_info(int argc, char **argv);
 int command_train(int argc, char **argv);
 int command_ops(int argc, char **argv);
 int command_bench(int argc, char **argv);
+int command_audit(int argc, char **argv);
+int command_check(int argc, char **argv);
 
 /* Prints the pending error with its hint to stderr, as "weft NAME: what" and "  what to do", takes it, and returns `code`. */
 int fail_with_error(const char *command, int code);
@@ -31,6 +33,9 @@ const char *short_dtype(wf_dtype dtype);
 char *human_bytes(int64_t bytes, char buffer[32]);
 /* The most memory that this process had resident so far, in bytes. */
 int64_t peak_rss_bytes(void);
+
+/* Reads and judges a trace, showing progress; NULL on error. Ctrl-C ends the reading (see wf_audit_interrupted). */
+struct wf_audit *read_trace(const char *path, double least_share);
 
 /* After this, Ctrl-C sets a flag instead of ending the process; a second one ends it. */
 void catch_interrupt(void);
