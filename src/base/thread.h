@@ -28,7 +28,8 @@ typedef struct wf__thread {
   wf__frame *frame;          /* innermost public call */
   struct wf__record *record; /* error record, made at the first failure */
   void *scope;               /* tensor/scope.c: stack of open scopes */
-  void *slabs;               /* tensor/, autograd/: free lists */
+  void *slabs;               /* tensor/: free lists */
+  void *memory;              /* memory/: blocks of host memory at hand */
   void *trace;               /* trace/: buffer of this thread */
   void *streams;             /* device/: current stream of each device */
   void *backward;            /* autograd/: the backward pass in progress */

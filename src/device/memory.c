@@ -11,6 +11,7 @@
 
 #include "base/host.h"
 #include "device/device.h"
+#include "memory/host_conf.h"
 #include "memory/pool.h"
 #include "trace/trace.h"
 
@@ -126,8 +127,16 @@ static struct wf__pool *make_pool(wf__device *device, bool pinned) {
 }
 
 wf_status wf__memory_open(wf__device *device) {
+  wf__host_conf conf;
+  bool host = device->id.type == WF_DEVICE_CPU;
+  if (host) WF__TRY(wf__host_conf_read(&conf));
   device->memory = make_pool(device, false);
-  return device->memory ? WF_OK : wf__self.pending;
+  if (!device->memory) return wf__self.pending;
+  if (host) {
+    wf__pool_keep_at_hand(device->memory, conf.at_hand);
+    wf__pool_set_cache_limit(device->memory, conf.cache);
+  }
+  return WF_OK;
 }
 
 void wf__memory_close(wf__device *device) {
@@ -238,22 +247,32 @@ static wf_status no_memory(wf__device *device, struct wf__pool *pool, size_t byt
   return wf__self.pending;
 }
 
+/* Of a device without streams, the host above all: nothing can be waiting, and a small block costs no lock. */
+static wf_status take_at_once(wf__device *device, size_t bytes, const char *owner, wf__memory *memory) {
+  wf_block *block = wf__pool_alloc(device->memory, bytes, 0, owner);
+  if (WF__UNLIKELY(!block)) return no_memory(device, device->memory, bytes);
+  *memory = (wf__memory){
+      .address = (void *)wf_block_address(block), .block = block, .pool = device->memory, .device = device};
+  if (wf__tracing()) trace_memory(memory, WF_EVENT_ALLOC, device->id, 0, wf_block_size(block));
+  return WF_OK;
+}
+
 wf_status wf__memory_new(wf__device *device, bool pinned, size_t bytes, wf_stream *stream, wf__memory *memory) {
   *memory = (wf__memory){0};
   if (!bytes) return WF_OK;
+  const char *owner = wf__self.frame ? wf__self.frame->op : NULL;
+  if (WF__LIKELY(!pinned && !device->backend->asynchronous)) return take_at_once(device, bytes, owner, memory);
   if (pinned && device->id.type == WF_DEVICE_CPU && !(device = wf__device_accelerator())) return wf__self.pending;
   struct wf__pool *pool = wf__memory_pool(device, pinned);
   if (!pool) return wf__self.pending;
   bool clean = !wf__self.pending;
-  wf_block *block = wf__pool_alloc(pool, bytes, pinned ? 0 : stream_key(pool, stream));
+  wf_block *block = wf__pool_alloc(pool, bytes, pinned ? 0 : stream_key(pool, stream), owner);
   if (!block) return no_memory(device, pool, bytes);
   if (WF__UNLIKELY(clean && wf__self.pending)) { /* waiting for deferred frees met a fault of the device */
     wf__pool_free(pool, block);
     return wf__self.pending;
   }
   *memory = (wf__memory){.address = (void *)wf_block_address(block), .block = block, .pool = pool, .device = device};
-  const wf__frame *frame = wf__self.frame;
-  if (frame) wf_block_set_owner(block, frame->op);
   if (wf__tracing()) trace_memory(memory, WF_EVENT_ALLOC, device->id, pinned ? 0 : stream->id, wf_block_size(block));
   return WF_OK;
 }
@@ -304,6 +323,13 @@ wf_status wf_memory_empty_cache(wf_device device) {
   WF__ENTER("memory_empty_cache");
   struct wf__pool *pool = pool_of(device, false);
   if (pool) wf__pool_empty(pool);
+  return wf__self.pending;
+}
+
+wf_status wf_memory_set_cache_limit(wf_device device, size_t bytes) {
+  WF__OP("memory_set_cache_limit", wf__self.pending);
+  struct wf__pool *pool = pool_of(device, false);
+  if (pool) wf__pool_set_cache_limit(pool, bytes);
   return wf__self.pending;
 }
 

@@ -152,7 +152,7 @@ static void walk_segment(const wf__segment *segment, wf_block_view *view, void (
     }
     inside = true;
     view->size = block->size;
-    view->requested = block->requested;
+    view->requested = __atomic_load_n(&block->requested, __ATOMIC_RELAXED);
     view->stream = block->node.key.stream;
     view->state = block->allocated              ? WF_BLOCK_ALLOCATED
                   : block->waits || block->uses ? WF_BLOCK_PENDING

@@ -100,7 +100,7 @@ static wf_block *best_fit(const wf_allocator *a, const wf__request *request) {
 
 /* With a split limit, blocks above it serve only requests above it, and those only when little is left over, since they aren't cut. */
 static wf_block *take_cached(wf_allocator *a, const wf__request *request) {
-  if (WF__UNLIKELY(wf__collects_garbage(a))) request->pool->searches++;
+  if (WF__UNLIKELY(a->counts_ages || wf__collects_garbage(a))) request->pool->searches++;
   wf_block *block = best_fit(a, request);
   if (!block) return NULL;
   if (!wf__oversize(a, request->size)) {

@@ -4,7 +4,7 @@
  *   expandable.c segments that grow inside reserved address space          adopt.c   segments made before the history begins
  *   private.c    pools of memory that serve only who asks in them          conf.c    settings
  *   oom_text.c   what the error says                                       stats.c   counting
- *   pool.c       the policy behind a lock
+ *   pool.c       the policy behind a lock                         at_hand.c what threads keep before it
  *
  * Invariants: the blocks of a segment, linked by previous and next, cover it without gap; a block is allocated, or pending (freed,
  * but used on other streams that haven't come that far), or in the free set of its pool, or without memory and in the unmapped set;
@@ -23,7 +23,7 @@ typedef struct wf__block_pool {
   wf__order unmapped;             /* address space without memory, by stream and address */
   int stat;                       /* WF__STAT_SMALL or WF__STAT_LARGE */
   struct wf__private_pool *owner; /* NULL: the default pools */
-  uint64_t searches; /* counted only while garbage collection is on: the clock for the age of free blocks */
+  uint64_t searches;              /* counted only while somebody asks for ages: the clock for the age of free blocks */
 } wf__block_pool;
 
 typedef struct wf__private_pool {
@@ -64,18 +64,19 @@ struct wf_block {
   wf__order_node
       node; /* its key's stream and address always hold; size and tie are those of the set that the block is in */
   size_t size;
+  size_t requested; /* bytes asked for, while allocated or pending */
+  const void *owner;
+  wf_block *
+      link; /* in a list of blocks at hand (at_hand.h), or of freed ones that wait for the lock (pool.c) or for marks (events.c) */
+  wf__use *uses;
+  uint32_t waits; /* events that must pass before the block is free */
+  bool allocated;
+  bool mapped;  /* there is memory behind it */
   uint64_t tie; /* decides between blocks of the same size */
   wf__segment *segment;
   wf__block_pool *pool;
   wf_block *previous, *next;
-  size_t requested; /* bytes asked for, while allocated or pending */
-  wf__use *uses;
-  uint32_t waits; /* events that must pass before the block is free */
-  bool allocated;
-  bool mapped;         /* there is memory behind it */
   uint64_t free_since; /* pool->searches when it became free */
-  const void *owner;
-  wf_block *link; /* in a list of freed blocks that wait for the lock (pool.c) or for marks to be made (events.c) */
 };
 
 struct wf_allocator {
@@ -91,8 +92,9 @@ struct wf_allocator {
   wf__records blocks, segment_records, uses, queue_records, pool_records;
   uint64_t segments_given; /* so far: the next one's age */
   uint64_t blocks_made;
-  size_t reserved; /* bytes of all segments */
-  size_t allowed;  /* most that may be reserved, while has_fraction */
+  size_t reserved;  /* bytes of all segments */
+  size_t allowed;   /* most that may be reserved, while has_fraction */
+  bool counts_ages; /* of free blocks, as garbage collection does */
   bool has_fraction;
   size_t total; /* bytes of the device; 0: unknown */
   int device_index;
@@ -175,6 +177,10 @@ void wf__uses_wait(wf_allocator *allocator, const wf__private_pool *only);
 
 /* Gives back free segments by age until the threshold is met. */
 void wf__collect_garbage(wf_allocator *allocator);
+/* After `freed` (NULL: whatever happened) became free: gives the oldest whole free segments back until at most `limit` bytes are
+ * reserved that nobody uses. Ages must be counted. */
+void wf__release_above(wf_allocator *allocator, const wf_block *freed, size_t limit);
+void wf__count_ages(wf_allocator *allocator, bool on);
 /* With max_split set: gives back as much oversize memory of the request's stream as it needs. True when that was enough. */
 bool wf__release_available(wf_allocator *allocator, const wf__request *request);
 /* Waits for pending blocks, then gives back every unsplit free block. */

@@ -34,6 +34,28 @@ void wf__collect_garbage(wf_allocator *a) {
   }
 }
 
+void wf__count_ages(wf_allocator *a, bool on) { a->counts_ages = on; }
+
+static wf_block *oldest(const wf__block_pool *pool) {
+  wf_block *found = NULL;
+  for (wf_block *b = wf__block_of(wf__order_first(&pool->free)); b; b = after(pool, &b->node.key)) {
+    if (wf__block_is_split(b) || b->segment->expandable) continue;
+    if (!found || b->free_since < found->free_since) found = b;
+  }
+  return found;
+}
+
+void wf__release_above(wf_allocator *a, const wf_block *freed, size_t limit) {
+  if (freed) freed->pool->searches++;             /* the next one is younger */
+  if (freed && wf__block_is_split(freed)) return; /* no segment more could go than before */
+  while (a->reserved - (size_t)a->stats.active_bytes[0].current > limit) {
+    wf_block *block = oldest(&a->large);
+    if (!block) block = oldest(&a->small);
+    if (!block) return;
+    wf__segment_release(a, block);
+  }
+}
+
 bool wf__release_available(wf_allocator *a, const wf__request *request) {
   if (a->conf.max_split == WF__NO_LIMIT) return false;
   wf__block_pool *pool = request->pool;

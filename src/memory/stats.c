@@ -1,7 +1,53 @@
 /* Reading and resetting the statistics. */
 #include "memory/stats.h"
 
+#include <stdio.h>
+
 #include "memory/policy.h"
+
+/* ---- by PyTorch's names -------------------------------------------------------------------------------------------------- */
+
+typedef void (*tell)(const char *key, int64_t value, void *context);
+
+static void tell_stat(const char *name, const char *pool, const wf_stat *stat, tell fn, void *context) {
+  char key[64];
+  const struct {
+    const char *name;
+    int64_t value;
+  } parts[] = {
+      {"current", stat->current}, {"peak", stat->peak}, {"allocated", stat->allocated}, {"freed", stat->freed}};
+  for (int i = 0; i < 4; i++) {
+    snprintf(key, sizeof key, "%s%s.%s", name, pool, parts[i].name);
+    fn(key, parts[i].value, context);
+  }
+}
+
+void wf_allocator_stats_each(const wf_allocator_stats *s, tell fn, void *context) {
+  static const char *const pools[3] = {".all", ".small_pool", ".large_pool"};
+  const struct {
+    const char *name;
+    const wf_stat *stats;
+  } figures[] = {{"active", s->active},
+                 {"active_bytes", s->active_bytes},
+                 {"allocated_bytes", s->allocated_bytes},
+                 {"allocation", s->allocation},
+                 {"inactive_split", s->inactive_split},
+                 {"inactive_split_bytes", s->inactive_split_bytes},
+                 {"requested_bytes", s->requested_bytes},
+                 {"reserved_bytes", s->reserved_bytes},
+                 {"segment", s->segment}};
+  for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
+    for (int pool = 0; pool < 3; pool++) tell_stat(figures[i].name, pools[pool], &figures[i].stats[pool], fn, context);
+  tell_stat("oversize_allocations", "", &s->oversize_allocations, fn, context);
+  tell_stat("oversize_segments", "", &s->oversize_segments, fn, context);
+  fn("num_alloc_retries", s->alloc_retries, context);
+  fn("num_device_alloc", s->device_alloc, context);
+  fn("num_device_free", s->device_free, context);
+  fn("num_ooms", s->ooms, context);
+  fn("num_sync_all_streams", s->sync_all_streams, context);
+}
+
+/* ---- reading, resetting ---------------------------------------------------------------------------------------------------- */
 
 void wf_allocator_get_stats(const wf_allocator *a, wf_allocator_stats *stats) { *stats = a->stats; }
 

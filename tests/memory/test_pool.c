@@ -38,7 +38,7 @@ static struct wf__pool *open_pool(host_driver *d) {
 static void small_requests_share_a_segment_of_2_mib(void **state) {
   host_driver d = {0};
   struct wf__pool *pool = open_pool(&d);
-  wf_block *a = wf__pool_alloc(pool, 1, 0), *b = wf__pool_alloc(pool, 513, 0);
+  wf_block *a = wf__pool_alloc(pool, 1, 0, NULL), *b = wf__pool_alloc(pool, 513, 0, NULL);
   assert_int_equal(wf_block_size(a), 512);
   assert_int_equal(wf_block_size(b), 1024);
   assert_int_equal(wf_block_address(b) - wf_block_address(a), 512);
@@ -62,9 +62,9 @@ static void small_requests_share_a_segment_of_2_mib(void **state) {
 static void a_block_freed_by_the_driver_during_a_request_is_free_afterwards(void **state) {
   host_driver d = {0};
   struct wf__pool *pool = open_pool(&d);
-  wf_block *a = wf__pool_alloc(pool, 4096, 0);
+  wf_block *a = wf__pool_alloc(pool, 4096, 0, NULL);
   d.free_during_get = a;
-  wf_block *b = wf__pool_alloc(pool, 30 << 20, 0);
+  wf_block *b = wf__pool_alloc(pool, 30 << 20, 0, NULL);
   assert_non_null(b);
   wf_allocator_stats s;
   wf__pool_stats(pool, &s);
@@ -93,7 +93,7 @@ static void *take_and_free(void *context) {
       wf__pool_free(pool, *slot);
       *slot = NULL;
     } else {
-      *slot = wf__pool_alloc(pool, 1 + (seed >> 12) % 20000, 0);
+      *slot = wf__pool_alloc(pool, 1 + (seed >> 12) % 20000, 0, NULL);
       if (!*slot) return "no block";
       memset((void *)wf_block_address(*slot), mark, wf_block_size(*slot));
     }

@@ -133,6 +133,10 @@ typedef struct wf_allocator_stats {
   wf_stat oversize_allocations, oversize_segments;
   int64_t alloc_retries, ooms, sync_all_streams, device_alloc, device_free;
 } wf_allocator_stats;
+/** Calls `fn` with each figure under the name that torch.cuda.memory_stats gives it: "allocated_bytes.all.current", …,
+ *  "num_ooms". `key` holds for the call. */
+WF_API void wf_allocator_stats_each(const wf_allocator_stats *stats,
+                                    void (*fn)(const char *key, int64_t value, void *context), void *context);
 /** Fills *stats with the present statistics. */
 WF_API void wf_allocator_get_stats(const wf_allocator *allocator, wf_allocator_stats *stats);
 /** Sets every peak to the present value. */

@@ -4,8 +4,9 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "base/quantity.h"
 
 #define MEMORY_DEFAULT ((size_t)16 << 30)
 #define MEMORY_LEAST ((size_t)2 << 20) /* a segment of the allocator */
@@ -14,41 +15,14 @@
 
 wf__sim_settings wf__sim_defaults(void) { return (wf__sim_settings){.memory = MEMORY_DEFAULT, .devices = 1}; }
 
-typedef struct unit {
-  const char *name;
-  double factor;
-} unit;
-
-/* A decimal number with one of the units behind it; nothing else. Returns what follows, NULL if it isn't one. */
-static const char *read_number(const char *text, const unit *units, double *value) {
-  if (!strchr("0123456789.", *text) || !*text) return NULL; /* strtod would take signs, spaces, inf and nan as well */
-  char *end;
-  double number = strtod(text, &end);
-  if (end == text || !isfinite(number)) return NULL;
-  const unit *best = NULL;
-  for (const unit *u = units; u->name; u++)
-    if (!strncmp(end, u->name, strlen(u->name)) && (!best || strlen(u->name) > strlen(best->name))) best = u;
-  if (!best) return NULL;
-  *value = number * best->factor;
-  return end + strlen(best->name);
-}
-
-static const unit byte_units[] = {{"", 1},         {"B", 1},        {"KB", 1e3},     {"MB", 1e6},
-                                  {"GB", 1e9},     {"TB", 1e12},    {"KiB", 0x1p10}, {"MiB", 0x1p20},
-                                  {"GiB", 0x1p30}, {"TiB", 0x1p40}, {NULL, 0}};
-static const unit rate_units[] = {{"B/s", 1e-9}, {"KB/s", 1e-6}, {"MB/s", 1e-3}, {"GB/s", 1}, {"TB/s", 1e3}, {NULL, 0}};
-static const unit time_units[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}, {NULL, 0}};
-static const unit no_unit[] = {{"", 1}, {NULL, 0}};
-
-/* The whole text as a number in the units. */
-static bool whole_number(const char *text, const unit *units, double *value) {
-  const char *end = read_number(text, units, value);
-  return end && !*end;
-}
+static const wf__unit rate_units[] = {{"B/s", 1e-9}, {"KB/s", 1e-6}, {"MB/s", 1e-3},
+                                      {"GB/s", 1},   {"TB/s", 1e3},  {NULL, 0}};
+static const wf__unit time_units[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}, {NULL, 0}};
+static const wf__unit no_unit[] = {{"", 1}, {NULL, 0}};
 
 static bool set_memory(const char *value, wf__sim_settings *s) {
   double bytes;
-  if (!whole_number(value, byte_units, &bytes) || bytes < (double)MEMORY_LEAST || bytes > (double)MEMORY_MOST)
+  if (!wf__quantity_is(value, wf__byte_units, &bytes) || bytes < (double)MEMORY_LEAST || bytes > (double)MEMORY_MOST)
     return false;
   s->memory = (size_t)bytes;
   return true;
@@ -56,7 +30,7 @@ static bool set_memory(const char *value, wf__sim_settings *s) {
 
 static bool set_devices(const char *value, wf__sim_settings *s) {
   double n;
-  if (!whole_number(value, no_unit, &n) || n < 1 || n > WF__SIM_DEVICES_MAX || n != floor(n)) return false;
+  if (!wf__quantity_is(value, no_unit, &n) || n < 1 || n > WF__SIM_DEVICES_MAX || n != floor(n)) return false;
   s->devices = (int)n;
   return true;
 }
@@ -76,9 +50,9 @@ static bool named_link(const char *value, wf__sim_settings *s) {
 
 static bool measured_link(const char *value, wf__sim_settings *s) {
   double rate, latency = 0;
-  const char *end = read_number(value, rate_units, &rate);
+  const char *end = wf__quantity_read(value, rate_units, &rate);
   if (!end || rate <= 0 || (*end && *end != '+')) return false;
-  if (*end && (!whole_number(end + 1, time_units, &latency) || latency > 1e10)) return false;
+  if (*end && (!wf__quantity_is(end + 1, time_units, &latency) || latency > 1e10)) return false;
   s->link_bytes_per_ns = rate;
   s->link_latency_ns = (int64_t)latency;
   return true;
@@ -92,7 +66,7 @@ static bool set_link(const char *value, wf__sim_settings *s) {
 
 static bool set_kernel(const char *value, wf__sim_settings *s) {
   double us;
-  if (!whole_number(value, no_unit, &us) || us > KERNEL_US_MOST) return false;
+  if (!wf__quantity_is(value, no_unit, &us) || us > KERNEL_US_MOST) return false;
   s->kernel_ns = (int64_t)(us * 1e3);
   return true;
 }
@@ -106,7 +80,7 @@ static bool set_fault(const char *value, wf__sim_settings *s) {
     size_t n = strlen(kinds[i].name);
     double nth;
     if (strncmp(value, kinds[i].name, n)) continue;
-    if (!whole_number(value + n, no_unit, &nth) || nth < 1 || nth > 1e15 || nth != floor(nth)) return false;
+    if (!wf__quantity_is(value + n, no_unit, &nth) || nth < 1 || nth > 1e15 || nth != floor(nth)) return false;
     *kinds[i].nth = (int64_t)nth;
     return true;
   }
