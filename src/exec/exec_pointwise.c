@@ -1,250 +1,18 @@
-/* Pointwise operators: operands of any dtype and stride, blocks of consecutive elements of the class's type in the kernel.
+/* Pointwise operators: from a plan to a kernel and the road of each operand to it.
  *
- * Each row is taken in blocks. An operand that already is what the kernel wants is read and written in place; another is gathered,
- * cast or spread into a block on the stack first, so that kernels exist per operator and class only. Where an operand's fastest dim isn't
- * the row, two dims are walked in tiles and the operand is transposed into a block, so that all memory is read in whole lines. */
+ * Kernels exist per operator and class. A small plan over consecutive elements that the kernel takes as they are is run at once; all others
+ * become a job for the loops of pointwise_run.c. */
 #include <string.h>
 
 #include "base/convert.h"
 #include "exec/families.h"
+#include "exec/pointwise_job.h"
 #include "exec/threads.h"
-#include "exec/walk.h"
-#include "kernel/tables.h"
 
-#define BLOCK 512   /* elements; at most 4 KiB an operand, four of them in L1 */
-#define CHUNK 16384 /* elements of a row that a thread takes at a time */
-#define TILE 32     /* TILE x TILE elements are transposed at a time: 8 KiB of f64 an operand */
-#define MOST_INPUTS 3
+typedef wf__pw_job job;
+typedef wf__pw_input input;
 
-typedef struct input {
-  bool present;
-  bool missing; /* neither a tensor nor a number: the kernel gets NULL */
-  bool is_mask;
-  int log_size;
-  int64_t size;
-  wf__convert_fn to_compute; /* NULL: nothing to do */
-  wf__convert_fn to_class;
-  double number;   /* when absent: the value for a float class */
-  int64_t integer; /* and for the integer class */
-} input;
-
-typedef struct job {
-  wf__walk walk;
-  const wf__kernels *kernels;
-  wf__pointwise_fn fn;
-  wf__pointwise_args args;
-  wf__class class;
-  int inputs;
-  input in[MOST_INPUTS];
-  wf__convert_fn from_class;   /* result: class to compute */
-  wf__convert_fn from_compute; /* then compute to the output's dtype */
-  int out_log;
-  int64_t out_size;
-  bool has_result_copy; /* the kernel can't write to the output itself */
-  int64_t n, chunks;
-  int64_t stride[1 + MOST_INPUTS]; /* along the row, bytes */
-  int64_t rows;                    /* tiles: size of the second inner dim, and its strides */
-  int64_t row_stride[1 + MOST_INPUTS];
-  bool turned[1 + MOST_INPUTS]; /* transposed before use */
-} job;
-
-/* ---- a row ----------------------------------------------------------------------------------------------------------------- */
-
-typedef struct blocks {
-  char value[MOST_INPUTS][BLOCK * 8] __attribute__((aligned(64)));
-  char raw[BLOCK * 8] __attribute__((aligned(64)));
-  char result[BLOCK * 8] __attribute__((aligned(64)));
-} blocks;
-
-static int64_t class_size(const job *j, int k) { return j->in[k].is_mask ? 1 : j->class == WF__CLASS_F32 ? 4 : 8; }
-
-/* n elements cast to what the kernel reads, from consecutive ones. `raw` may be the destination's own block only when nothing is cast. */
-static void cast_into(const input *in, char *block, const char *consecutive, char *spare, int64_t n) {
-  if (in->to_compute && in->to_class) {
-    in->to_compute(spare, consecutive, n);
-    in->to_class(block, spare, n);
-  } else {
-    (in->to_compute ? in->to_compute : in->to_class)(block, consecutive, n);
-  }
-}
-
-/* Fills the block of an operand that doesn't vary along the row. */
-static void fill_constant(const job *j, int k, const char *src, blocks *b, int64_t n) {
-  const input *in = &j->in[k];
-  char one[8] = {0}, spare[8];
-  if (!in->present) {
-    if (j->class == WF__CLASS_F32) *(float *)one = (float)in->number;
-    else if (j->class == WF__CLASS_F64) *(double *)one = in->number;
-    else *(int64_t *)one = in->integer;
-    if (in->is_mask) one[0] = in->integer != 0;
-  } else if (in->to_compute || in->to_class) {
-    cast_into(in, one, src, spare, 1);
-  } else {
-    memcpy(one, src, (size_t)in->size);
-  }
-  int log = class_size(j, k) == 1 ? 0 : class_size(j, k) == 4 ? 2 : 3;
-  j->kernels->gather[log](b->value[k], one, 0, n);
-}
-
-/* Where the kernel finds n elements of operand k. */
-static const void *load_block(const job *j, int k, const char *src, int64_t stride, blocks *b, int64_t n) {
-  const input *in = &j->in[k];
-  const char *consecutive = src;
-  bool cast = in->to_compute || in->to_class;
-  if (stride != in->size) {
-    char *where = cast ? b->raw : b->value[k];
-    j->kernels->gather[in->log_size](where, src, stride, n);
-    consecutive = where;
-  }
-  if (!cast) return consecutive;
-  char spare[BLOCK * 8];
-  cast_into(in, b->value[k], consecutive, spare, n);
-  return b->value[k];
-}
-
-static void store_block(const job *j, char *dst, int64_t stride, blocks *b, int64_t n) {
-  char *now = b->result;
-  bool direct = stride == j->out_size;
-  if (j->from_class) {
-    char *to = !j->from_compute && direct ? dst : b->raw;
-    j->from_class(to, now, n);
-    now = to;
-  }
-  if (j->from_compute) {
-    char *to = direct ? dst : now == b->raw ? b->result : b->raw;
-    j->from_compute(to, now, n);
-    now = to;
-  }
-  if (!direct) j->kernels->scatter[j->out_log](dst, stride, now, n);
-}
-
-/* n elements of one row; at[] and stride[] by operand, the output first. */
-static void do_row(const job *j, char *const *at, const int64_t *stride, blocks *b, int64_t n) {
-  const void *in[MOST_INPUTS];
-  bool in_place[MOST_INPUTS] = {false}, whole = !j->has_result_copy && stride[0] == j->out_size;
-  int64_t first = n < BLOCK ? n : BLOCK;
-  for (int k = 0; k < j->inputs; k++) {
-    const input *o = &j->in[k];
-    bool constant = !o->present || stride[k + 1] == 0;
-    in_place[k] = !constant && !o->to_compute && !o->to_class && stride[k + 1] == o->size;
-    whole = whole && (in_place[k] || o->missing);
-    in[k] = b->value[k];
-    if (in_place[k]) in[k] = at[k + 1];
-    else if (o->missing) in[k] = NULL;
-    else if (constant) fill_constant(j, k, at[k + 1], b, first);
-  }
-  if (whole) {
-    j->fn(at[0], in, n, &j->args);
-    return;
-  }
-  for (int64_t i = 0; i < n; i += BLOCK) {
-    int64_t count = n - i < BLOCK ? n - i : BLOCK;
-    for (int k = 0; k < j->inputs; k++) {
-      if (in_place[k]) in[k] = at[k + 1] + i * stride[k + 1];
-      else if (j->in[k].present && stride[k + 1] != 0)
-        in[k] = load_block(j, k, at[k + 1] + i * stride[k + 1], stride[k + 1], b, count);
-    }
-    bool direct = !j->has_result_copy && stride[0] == j->out_size;
-    char *dst = at[0] + i * stride[0];
-    j->fn(direct ? dst : b->result, in, count, &j->args);
-    if (!direct) store_block(j, dst, stride[0], b, count);
-  }
-}
-
-static void do_rows(void *context, int64_t begin, int64_t end) {
-  const job *j = context;
-  blocks b;
-  wf__cursor at;
-  wf__walk_seek(&j->walk, begin / j->chunks, &at);
-  for (int64_t unit = begin, piece = begin % j->chunks; unit < end; unit++) {
-    int64_t first = piece * CHUNK, n = j->n - first < CHUNK ? j->n - first : CHUNK;
-    char *row[1 + MOST_INPUTS];
-    for (int o = 0; o <= j->inputs; o++) row[o] = at.at[o] + first * j->stride[o];
-    do_row(j, row, j->stride, &b, n);
-    if (++piece < j->chunks) continue;
-    piece = 0;
-    wf__walk_next(&j->walk, &at);
-  }
-}
-
-/* ---- tiles ----------------------------------------------------------------------------------------------------------------- */
-
-static void do_tile(const job *j, char *const *corner, int64_t rows, int64_t cols, blocks *b,
-                    char (*turned)[TILE * TILE * 8]) {
-  char *at[1 + MOST_INPUTS];
-  int64_t step[1 + MOST_INPUTS], stride[1 + MOST_INPUTS];
-  for (int o = 0; o <= j->inputs; o++) {
-    at[o] = corner[o];
-    step[o] = j->row_stride[o];
-    stride[o] = j->stride[o];
-    if (!j->turned[o]) continue;
-    const input *in = &j->in[o - 1];
-    j->kernels->transpose[in->log_size](turned[o - 1], TILE * in->size, corner[o], j->stride[o], rows, cols, false);
-    at[o] = turned[o - 1];
-    step[o] = TILE * in->size;
-    stride[o] = in->size;
-  }
-  for (int64_t r = 0; r < rows; r++) {
-    do_row(j, at, stride, b, cols);
-    for (int o = 0; o <= j->inputs; o++) at[o] += step[o];
-  }
-}
-
-static void do_tiles(void *context, int64_t begin, int64_t end) {
-  const job *j = context;
-  blocks b;
-  char turned[MOST_INPUTS][TILE * TILE * 8] __attribute__((aligned(64)));
-  wf__cursor at;
-  wf__walk_seek(&j->walk, begin / j->chunks, &at);
-  for (int64_t unit = begin, piece = begin % j->chunks; unit < end; unit++) {
-    int64_t r = piece * TILE, rows = j->rows - r < TILE ? j->rows - r : TILE;
-    for (int64_t c = 0; c < j->n; c += TILE) {
-      char *corner[1 + MOST_INPUTS];
-      for (int o = 0; o <= j->inputs; o++) corner[o] = at.at[o] + r * j->row_stride[o] + c * j->stride[o];
-      do_tile(j, corner, rows, j->n - c < TILE ? j->n - c : TILE, &b, turned);
-    }
-    if (++piece < j->chunks) continue;
-    piece = 0;
-    wf__walk_next(&j->walk, &at);
-  }
-}
-
-/* The dim along which an input is consecutive that isn't consecutive along the row; -1 when all agree. */
-static int other_fastest(const job *j, const wf_plan *plan) {
-  int last = plan->ndim - 1;
-  for (int k = 0; k < j->inputs; k++) {
-    const wf_operand *o = &plan->operand[k + 1];
-    if (!j->in[k].present || o->stride[last] == 0 || o->stride[last] == j->in[k].size) continue;
-    for (int d = last - 1; d >= 0; d--)
-      if (o->stride[d] == j->in[k].size && plan->size[d] >= 4) return d;
-  }
-  return -1;
-}
-
-static void run(job *j, const wf_plan *plan) {
-  int last = plan->ndim - 1, other = last > 0 && plan->size[last] >= 4 ? other_fastest(j, plan) : -1;
-  j->n = last >= 0 ? plan->size[last] : 1;
-  for (int o = 0; o <= j->inputs; o++) j->stride[o] = last >= 0 ? plan->operand[o].stride[last] : 0;
-  if (last < 0) j->stride[0] = j->out_size;
-  wf__walk_of(&j->walk, plan, j->inputs + 1, (last >= 0 ? 1u << last : 0) | (other >= 0 ? 1u << other : 0));
-  if (other < 0) {
-    int64_t unit = j->n < CHUNK ? j->n : CHUNK;
-    j->chunks = (j->n + CHUNK - 1) / CHUNK;
-    wf__parallel(j->walk.count * j->chunks, (WF__GRAIN + unit - 1) / unit, do_rows, j);
-    return;
-  }
-  j->rows = plan->size[other];
-  j->chunks = (j->rows + TILE - 1) / TILE;
-  for (int o = 0; o <= j->inputs; o++) {
-    j->row_stride[o] = plan->operand[o].stride[other];
-    j->turned[o] = o > 0 && j->in[o - 1].present && j->row_stride[o] == j->in[o - 1].size && j->stride[o] != 0 &&
-                   j->stride[o] != j->in[o - 1].size;
-  }
-  int64_t unit = j->n * (j->rows < TILE ? j->rows : TILE);
-  wf__parallel(j->walk.count * j->chunks, (WF__GRAIN + unit - 1) / unit, do_tiles, j);
-}
-
-/* ---- the plan -------------------------------------------------------------------------------------------------------------- */
+/* ---- names and refusals ----------------------------------------------------------------------------------------------------- */
 
 static const char *kernel_name(int op, char buffer[48]) {
   switch (op) { /* where PyTorch's name isn't <operator>_cpu */
@@ -299,41 +67,60 @@ static bool refuses_bool(int op) {
   }
 }
 
+/* ---- the plan --------------------------------------------------------------------------------------------------------------- */
+
+/* bool computes in i64: what is neither 0 nor 1 must become so first. */
 static wf__class class_of(wf_dtype compute) {
-  if (compute == WF_F64) return WF__CLASS_F64;
-  return wf_dtype_is_float(compute) ? WF__CLASS_F32 : WF__CLASS_I64;
+  switch (compute) {
+    case WF_F64: return WF__CLASS_F64;
+    case WF_I32: return WF__CLASS_I32;
+    case WF_I16: return WF__CLASS_I16;
+    case WF_I8: return WF__CLASS_I8;
+    case WF_U8: return WF__CLASS_U8;
+    default: return wf_dtype_is_float(compute) ? WF__CLASS_F32 : WF__CLASS_I64;
+  }
 }
 
 static wf_dtype class_dtype(wf__class class) {
-  return class == WF__CLASS_F32 ? WF_F32 : class == WF__CLASS_F64 ? WF_F64 : WF_I64;
+  static const wf_dtype dtypes[WF__PW_CLASSES] = {
+      [WF__CLASS_F32] = WF_F32, [WF__CLASS_F64] = WF_F64, [WF__CLASS_I64] = WF_I64, [WF__CLASS_I32] = WF_I32,
+      [WF__CLASS_I16] = WF_I16, [WF__CLASS_I8] = WF_I8,   [WF__CLASS_U8] = WF_U8};
+  return dtypes[class];
 }
+
+static int log_of(size_t size) { return __builtin_ctz((unsigned)size); }
 
 /* A number beside halves: PyTorch multiplies and divides by it in f32, and rounds it first for everything else. */
 static bool keeps_wide_numbers(int op) {
   return op == WF__PW_MUL || op == WF__PW_DIV || op == WF__PW_DIV_TRUNC || op == WF__PW_DIV_FLOOR;
 }
 
+/* The number in place of input k, as an element of what the kernel reads. */
+static void set_number(input *in, wf_scalar number, wf_dtype as, wf_dtype wide) {
+  char element[8];
+  in->missing = number.kind == WF_SCALAR_NONE;
+  wf__scalar_store(number, as, element);
+  wf__scalar_store(wf__scalar_load(as, element), wide, in->number);
+}
+
 static void set_input(job *j, const wf_plan *plan, int k) {
   input *in = &j->in[k];
   const wf_operand *o = &plan->operand[k + 1];
-  wf_dtype compute = (wf_dtype)plan->compute, wide = class_dtype(j->class);
-  const wf_scalar number = plan->scalar[k + 1];
-  in->is_mask = wf__pointwise_is_mask(plan->op, k);
-  in->present = k + 1 < plan->operands && o->data;
+  wf_dtype compute = (wf_dtype)plan->compute, wide = j->wide;
+  bool is_mask = wf__pointwise_is_mask(plan->op, k);
   bool through_compute = wide != compute && !(keeps_wide_numbers(plan->op) && j->class == WF__CLASS_F32);
+  in->to_compute = in->to_class = NULL;
+  in->missing = false;
+  in->log_wide = is_mask ? 0 : log_of(wf_dtype_size(wide));
+  in->present = k + 1 < plan->operands && o->data;
   if (!in->present) {
-    char element[8];
-    wf_dtype as = in->is_mask ? WF_BOOL : through_compute || j->class == WF__CLASS_I64 ? compute : wide;
-    in->missing = number.kind == WF_SCALAR_NONE;
-    wf__scalar_store(number, as, element);
-    wf_scalar rounded = wf__scalar_load(as, element);
-    in->number = wf__scalar_double(rounded);
-    in->integer = wf__scalar_int(rounded);
+    if (is_mask) set_number(in, plan->scalar[k + 1], WF_BOOL, WF_BOOL);
+    else set_number(in, plan->scalar[k + 1], through_compute || wide == WF_I64 ? compute : wide, wide);
     return;
   }
   in->size = (int64_t)wf_dtype_size(o->dtype);
-  in->log_size = __builtin_ctz((unsigned)in->size);
-  if (in->is_mask) {
+  in->log_size = log_of((size_t)in->size);
+  if (is_mask) {
     if (o->dtype != WF_BOOL && o->dtype != WF_U8) in->to_class = j->kernels->convert[o->dtype][WF_BOOL];
     return;
   }
@@ -343,45 +130,48 @@ static void set_input(job *j, const wf_plan *plan, int k) {
   if (now != wide) in->to_class = j->kernels->convert[now][wide];
 }
 
-static void set_output(job *j, const wf_plan *plan) {
-  wf_dtype out = plan->operand[0].dtype, compute = (wf_dtype)plan->compute, wide = class_dtype(j->class);
+static void set_output(job *j, const wf_plan *plan, int op) {
+  wf_dtype out = plan->operand[0].dtype, compute = (wf_dtype)plan->compute;
   j->out_size = (int64_t)wf_dtype_size(out);
-  j->out_log = __builtin_ctz((unsigned)j->out_size);
-  if (wf__pointwise_gives_bool(plan->op)) {
+  j->out_log = log_of((size_t)j->out_size);
+  j->from_class = j->from_compute = NULL;
+  if (wf__pointwise_gives_bool(op)) {
     if (out != WF_BOOL && out != WF_U8) j->from_compute = j->kernels->convert[WF_BOOL][out];
   } else {
-    if (wide != compute) j->from_class = j->kernels->convert[wide][compute];
+    if (j->wide != compute) j->from_class = j->kernels->convert[j->wide][compute];
     if (compute != out) j->from_compute = j->kernels->convert[compute][out];
   }
   j->has_result_copy = j->from_class || j->from_compute;
 }
 
-static void set_args(job *j, const wf_plan *plan) {
+static void set_args(wf__pointwise_args *args, wf__class class, const wf_plan *plan) {
+  bool is_integer = class != WF__CLASS_F32 && class != WF__CLASS_F64;
   for (int i = 0; i < 4; i++) {
     wf_scalar s = plan->scalar[i];
-    j->args.given[i] = s.kind != WF_SCALAR_NONE;
-    if (!j->args.given[i]) s = wf_int(1);
-    j->args.f[i] = j->class == WF__CLASS_F32 ? (double)(float)wf__scalar_double(s) : wf__scalar_double(s);
-    j->args.i[i] = wf__scalar_int(s);
-  }
-  /* Integer bounds and values are numbers of the tensor's own dtype. */
-  if (j->class != WF__CLASS_I64) return;
-  for (int i = 0; i < 4; i++) {
-    char element[8];
-    wf__scalar_store(wf_int(j->args.i[i]), (wf_dtype)plan->compute, element);
-    if (plan->compute != WF_BOOL) j->args.i[i] = wf__scalar_int(wf__scalar_load((wf_dtype)plan->compute, element));
+    args->given[i] = s.kind != WF_SCALAR_NONE;
+    args->f[i] = 1;
+    args->i[i] = 1;
+    if (!args->given[i]) continue;
+    args->f[i] = class == WF__CLASS_F32 ? (double)(float)wf__scalar_double(s) : wf__scalar_double(s);
+    args->i[i] = wf__scalar_int(s);
+    if (!is_integer || plan->compute == WF_BOOL) continue;
+    char element[8]; /* integer bounds and values are numbers of the tensor's own dtype */
+    wf__scalar_store(wf_int(args->i[i]), (wf_dtype)plan->compute, element);
+    args->i[i] = wf__scalar_int(wf__scalar_load((wf_dtype)plan->compute, element));
   }
 }
 
-static bool divides_integers(const job *j, int op) {
-  return j->class == WF__CLASS_I64 &&
+static bool divides_integers(wf__class class, int op) {
+  return class != WF__CLASS_F32 && class != WF__CLASS_F64 &&
          (op == WF__PW_DIV_TRUNC || op == WF__PW_DIV_FLOOR || op == WF__PW_FMOD || op == WF__PW_REMAINDER);
 }
 
-/* Looks for a zero among the divisors before anything is written: compares them with 0 by the same machinery, one thread. */
+static wf_status fail_division(void) { return wf__fail(WF_RUNTIME, "ZeroDivisionError"); }
+
+/* Looks for a zero among the divisors before anything is written: one thread. */
 static wf_status check_divisors(const job *j, const wf_plan *plan) {
   const input *in = &j->in[1];
-  if (!in->present) return in->integer ? WF_OK : wf__fail(WF_RUNTIME, "ZeroDivisionError");
+  if (!in->present) return memcmp(in->number, (const char[8]){0}, wf_dtype_size(j->wide)) ? WF_OK : fail_division();
   wf__walk walk;
   wf__cursor at;
   wf_plan divisor = {.ndim = plan->ndim};
@@ -393,39 +183,71 @@ static wf_status check_divisors(const job *j, const wf_plan *plan) {
   int64_t n = last >= 0 ? divisor.size[last] : 1, stride = last >= 0 ? plan->operand[2].stride[last] : in->size;
   wf__walk_of(&walk, &divisor, 1, last >= 0 ? 1u << last : 0);
   wf__walk_seek(&walk, 0, &at);
-  blocks b;
+  wf__pw_blocks b;
+  int64_t value[WF__PW_BLOCK];
   for (int64_t row = 0; row < walk.count; row++, wf__walk_next(&walk, &at))
-    for (int64_t i = 0; i < n; i += BLOCK) {
-      int64_t count = n - i < BLOCK ? n - i : BLOCK;
-      const int64_t *value = load_block(j, 1, at.at[0] + i * stride, stride, &b, count);
+    for (int64_t i = 0; i < n; i += WF__PW_BLOCK) {
+      int64_t count = n - i < WF__PW_BLOCK ? n - i : WF__PW_BLOCK;
+      j->kernels->convert[j->wide][WF_I64](value, wf__pw_load(j, 1, at.at[0] + i * stride, stride, &b, count), count);
       for (int64_t c = 0; c < count; c++)
-        if (value[c] == 0) return wf__fail(WF_RUNTIME, "ZeroDivisionError");
+        if (value[c] == 0) return fail_division();
     }
   return WF_OK;
+}
+
+/* ---- running ------------------------------------------------------------------------------------------------------------------ */
+
+/* Whether the operand is a run of elements that the kernel reads or writes as they are. */
+static bool is_plain(const wf_plan *plan, int o, wf_dtype as) {
+  const wf_operand *operand = &plan->operand[o];
+  return operand->data && operand->dtype == as &&
+         (plan->ndim == 0 || operand->stride[0] == (int64_t)wf_dtype_size(as) || plan->size[0] == 1);
+}
+
+/* A small plan without casts, numbers or gaps: the kernel and nothing else. False when it isn't one. */
+static bool run_at_once(const wf_plan *plan, int op, wf__class class, wf__pointwise_fn fn, int64_t count) {
+  wf_dtype wide = class_dtype(class);
+  int inputs = wf__pointwise_arity[op];
+  if (plan->ndim > 1 || count > WF__GRAIN || plan->compute != wide || plan->operands <= inputs) return false;
+  if (!is_plain(plan, 0, wf__pointwise_gives_bool(op) ? WF_BOOL : wide)) return false;
+  const void *in[WF__PW_INPUTS] = {NULL};
+  for (int k = 0; k < inputs; k++) {
+    if (!is_plain(plan, k + 1, wf__pointwise_is_mask(op, k) ? WF_BOOL : wide)) return false;
+    in[k] = plan->operand[k + 1].data;
+  }
+  wf__pointwise_args args;
+  set_args(&args, class, plan);
+  fn(plan->operand[0].data, in, count, &args);
+  return true;
 }
 
 wf_status wf__exec_pointwise(const wf_plan *plan) {
   if (plan->op >= WF__PW_COUNT) return wf__no_kernel("pointwise_cpu", (wf_dtype)plan->compute);
   char name[48];
-  job j = {.kernels = wf__kernels_now(),
-           .class = class_of((wf_dtype)plan->compute),
-           .inputs = wf__pointwise_arity[plan->op]};
+  const wf__kernels *kernels = wf__kernels_now();
+  wf__class class = class_of((wf_dtype)plan->compute);
   int op = plan->op;
   if (plan->compute == WF_BOOL) {
     if (refuses_bool(op)) return wf__no_kernel(kernel_name(op, name), WF_BOOL);
     if (op == WF__PW_BITWISE_NOT) op = WF__PW_LOGICAL_NOT; /* ~1 isn't 0 in i64 */
   }
-  j.fn = j.kernels->pointwise[j.class][op];
-  if (!j.fn) return wf__no_kernel(kernel_name(op, name), (wf_dtype)plan->compute);
+  wf__pointwise_fn fn = kernels->pointwise[class][op];
+  if (!fn) return wf__no_kernel(kernel_name(op, name), (wf_dtype)plan->compute);
   int64_t count = 1;
   for (int d = 0; d < plan->ndim; d++) count *= plan->size[d];
   if (count == 0) return WF_OK;
+  bool divides = divides_integers(class, op);
+  if (!divides && run_at_once(plan, op, class, fn, count)) return WF_OK;
+  job j;
+  j.kernels = kernels;
+  j.fn = fn;
+  j.class = class;
+  j.wide = class_dtype(class);
+  j.inputs = wf__pointwise_arity[op];
   for (int k = 0; k < j.inputs; k++) set_input(&j, plan, k);
-  wf_plan renamed = *plan;
-  renamed.op = (uint16_t)op;
-  set_output(&j, &renamed);
-  set_args(&j, plan);
-  if (divides_integers(&j, op)) WF__TRY(check_divisors(&j, plan));
-  run(&j, plan);
+  set_output(&j, plan, op);
+  set_args(&j.args, class, plan);
+  if (divides) WF__TRY(check_divisors(&j, plan));
+  wf__pw_run(&j, plan, count);
   return WF_OK;
 }

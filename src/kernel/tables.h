@@ -18,8 +18,19 @@ typedef void (*wf__transpose_fn)(void *dst, int64_t dst_stride, const void *src,
 
 #define WF__ELEMENT_SIZES 5 /* 1, 2, 4, 8, 16 bytes */
 
-/* What pointwise operators compute in: halves in f32, all integers and bool in i64 (stores keep the low bits). */
-typedef enum wf__class { WF__CLASS_F32, WF__CLASS_F64, WF__CLASS_I64, WF__CLASSES } wf__class;
+/* What kernels compute in. Halves: f32. Integers and bool: i64, of which stores keep the low bits; pointwise operators have narrow integers as
+ * well, with the same results in one step. */
+typedef enum wf__class {
+  WF__CLASS_F32,
+  WF__CLASS_F64,
+  WF__CLASS_I64,
+  WF__CLASSES,
+  WF__CLASS_I32 = WF__CLASSES,
+  WF__CLASS_I16,
+  WF__CLASS_I8,
+  WF__CLASS_U8,
+  WF__PW_CLASSES
+} wf__class;
 /* Value operands of each operator; in[] holds no more. */
 extern const uint8_t wf__pointwise_arity[WF__PW_COUNT];
 /* The plan's scalars in both forms; absent ones have `given` false and the value 1. */
@@ -118,7 +129,7 @@ typedef struct wf__kernels {
   /* Copies bytes, whole lines of dst past the cache. Unlike `stream` without the fence, which is drain(): once, after the last of them. */
   void (*past_cache)(void *dst, const void *src, int64_t bytes);
   void (*drain)(void);
-  wf__pointwise_fn pointwise[WF__CLASSES][WF__PW_COUNT]; /* NULL: not defined for the class */
+  wf__pointwise_fn pointwise[WF__PW_CLASSES][WF__PW_COUNT]; /* NULL: not defined for the class */
   wf__pool_max_fn pool_max;
   wf__pool_spread_fn pool_spread;
   wf__norm_sums_fn norm_sums;
@@ -137,7 +148,7 @@ typedef struct wf__kernels {
  * R: only in ref/. I: only in *.isa.c, over entries of another file of ref/. */
 /* clang-format off */
 #define WF__KERNEL_GROUPS(X, R, I) \
-  X(convert) X(move) X(lines) R(pointwise_float) R(pointwise_int) I(pointwise_f32) I(pointwise_f64) X(pool) X(norm) X(reduce) I(softmax) \
+  X(convert) X(move) X(lines) R(pointwise_float) X(pointwise_int) I(pointwise_f32) I(pointwise_f64) X(pool) X(norm) X(reduce) I(softmax) \
   R(range) R(random) X(optim)
 /* clang-format on */
 

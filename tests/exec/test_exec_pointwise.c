@@ -68,35 +68,16 @@ static int64_t random_layout(wf_operand *operand, const int64_t *sizes, int ndim
   return stride;
 }
 
-static void check_random_plan(uint64_t *seed, int64_t most) {
-  static const int ops[] = {WF__PW_ADD, WF__PW_MUL,     WF__PW_WHERE,        WF__PW_MASKED_FILL,
-                            WF__PW_LT,  WF__PW_SQUARE,  WF__PW_LOGICAL_AND,  WF__PW_MAXIMUM,
-                            WF__PW_SUB, WF__PW_ADDCMUL, WF__PW_CLAMP_TENSOR, WF__PW_RELU};
-  wf_plan plan = {.family = WF_FAMILY_POINTWISE, .outputs = 1};
-  plan.op = (uint16_t)ops[random_next(seed) % 12];
-  plan.operands = (uint8_t)(1 + wf__pointwise_arity[plan.op]);
-  plan.compute = (uint8_t)(1 + random_next(seed) % 9); /* not bool: half of the operators refuse it */
-  plan.ndim = (uint8_t)(random_next(seed) % 5);
+static void run_and_compare(wf_plan *plan, guarded *buffer) {
   int64_t count = 1;
-  for (int d = 0; d < plan.ndim; d++) count *= plan.size[d] = 1 + (int64_t)(random_next(seed) % (uint64_t)most);
-  guarded buffer[4];
-  for (int o = 0; o < plan.operands; o++) {
-    bool half_compute = wf_dtype_size((wf_dtype)plan.compute) == 2;
-    plan.operand[o].dtype =
-        random_next(seed) % 2 || half_compute ? (wf_dtype)plan.compute : (wf_dtype)(1 + random_next(seed) % 10);
-    int64_t bytes = random_layout(&plan.operand[o], plan.size, plan.ndim, o > 0, seed);
-    buffer[o] = guarded_new((size_t)bytes, random_next(seed) % 4 * wf_dtype_size(plan.operand[o].dtype));
-    plan.operand[o].data = buffer[o].data;
-    if (o > 0)
-      random_fill(buffer[o].data, plan.operand[o].dtype, bytes / (int64_t)wf_dtype_size(plan.operand[o].dtype), seed);
-  }
+  for (int d = 0; d < plan->ndim; d++) count *= plan->size[d];
   char *expected = malloc(buffer[0].bytes);
   memcpy(expected, buffer[0].data, buffer[0].bytes);
-  for (int64_t i = 0; i < count; i++) expect(&plan, i, expected + (element(&plan, 0, i) - buffer[0].data));
-  assert_ok(wf__exec(&plan));
+  for (int64_t i = 0; i < count; i++) expect(plan, i, expected + (element(plan, 0, i) - buffer[0].data));
+  assert_ok(wf__exec(plan));
   for (int64_t i = 0; i < count; i++) {
-    char *got = element(&plan, 0, i), *want = expected + (got - buffer[0].data);
-    wf_dtype out = plan.operand[0].dtype;
+    char *got = element(plan, 0, i), *want = expected + (got - buffer[0].data);
+    wf_dtype out = plan->operand[0].dtype;
     bool same = !memcmp(got, want, wf_dtype_size(out));
     if (wf_dtype_is_float(out)) {
       double a = wf__scalar_load(out, got).as.f, b = wf__scalar_load(out, want).as.f;
@@ -106,11 +87,50 @@ static void check_random_plan(uint64_t *seed, int64_t most) {
     memcpy(got, want, wf_dtype_size(out));
   }
   assert_memory_equal(buffer[0].data, expected, buffer[0].bytes); /* gaps are untouched */
-  for (int o = 0; o < plan.operands; o++) {
+  free(expected);
+}
+
+/* Operands in random layouts, filled; one of them (the first input) may be the output itself. */
+static void make_operands(wf_plan *plan, guarded *buffer, bool mixed, uint64_t *seed) {
+  for (int o = 0; o < plan->operands; o++) {
+    bool half_compute = wf_dtype_size((wf_dtype)plan->compute) == 2;
+    plan->operand[o].dtype = !mixed || random_next(seed) % 2 || half_compute ? (wf_dtype)plan->compute
+                                                                             : (wf_dtype)(1 + random_next(seed) % 10);
+    if (!mixed && o == 0 && wf__pointwise_gives_bool(plan->op)) plan->operand[o].dtype = WF_BOOL;
+    int64_t bytes = random_layout(&plan->operand[o], plan->size, plan->ndim, o > 0, seed);
+    buffer[o] = guarded_new((size_t)bytes, random_next(seed) % 4 * wf_dtype_size(plan->operand[o].dtype));
+    plan->operand[o].data = buffer[o].data;
+    if (o > 0)
+      random_fill(buffer[o].data, plan->operand[o].dtype, bytes / (int64_t)wf_dtype_size(plan->operand[o].dtype), seed);
+  }
+}
+
+static void free_operands(const wf_plan *plan, guarded *buffer) {
+  for (int o = 0; o < plan->operands; o++) {
     assert_true(guarded_intact(&buffer[o]));
     guarded_free(&buffer[o]);
   }
-  free(expected);
+}
+
+static wf_plan random_operator(uint64_t *seed) {
+  static const int ops[] = {WF__PW_ADD, WF__PW_MUL,     WF__PW_WHERE,        WF__PW_MASKED_FILL,
+                            WF__PW_LT,  WF__PW_SQUARE,  WF__PW_LOGICAL_AND,  WF__PW_MAXIMUM,
+                            WF__PW_SUB, WF__PW_ADDCMUL, WF__PW_CLAMP_TENSOR, WF__PW_RELU};
+  wf_plan plan = {.family = WF_FAMILY_POINTWISE, .outputs = 1};
+  plan.op = (uint16_t)ops[random_next(seed) % 12];
+  plan.operands = (uint8_t)(1 + wf__pointwise_arity[plan.op]);
+  plan.compute = (uint8_t)(1 + random_next(seed) % 9); /* not bool: half of the operators refuse it */
+  return plan;
+}
+
+static void check_random_plan(uint64_t *seed, int64_t most) {
+  wf_plan plan = random_operator(seed);
+  guarded buffer[4];
+  plan.ndim = (uint8_t)(random_next(seed) % 5);
+  for (int d = 0; d < plan.ndim; d++) plan.size[d] = 1 + (int64_t)(random_next(seed) % (uint64_t)most);
+  make_operands(&plan, buffer, true, seed);
+  run_and_compare(&plan, buffer);
+  free_operands(&plan, buffer);
 }
 
 static void random_plans_equal_one_element_at_a_time(void **state) {
@@ -118,6 +138,51 @@ static void random_plans_equal_one_element_at_a_time(void **state) {
   uint64_t seed = 31;
   for (int i = 0; i < 4000; i++) check_random_plan(&seed, 7);
   for (int i = 0; i < 200; i++) check_random_plan(&seed, 24);
+}
+
+/* Results that go past the cache: of 4 MiB and more, rows, packed rows and tiles, on one thread and on two. */
+static void large_plans_equal_one_element_at_a_time(void **state) {
+  (void)state;
+  uint64_t seed = 77;
+  int threads = wf_num_threads();
+  for (int i = 0; i < 24; i++) {
+    wf_plan plan = random_operator(&seed);
+    guarded buffer[4];
+    int64_t size = wf__pointwise_gives_bool(plan.op) ? 1 : (int64_t)wf_dtype_size((wf_dtype)plan.compute);
+    if (size == 1) continue; /* too many elements for one at a time */
+    plan.ndim = (uint8_t)(1 + i % 3);
+    int64_t rest = (5 << 20) / size;
+    for (int d = 0; d < plan.ndim - 1; d++) {
+      plan.size[d] = i % 4 == 3 ? 5000 / plan.ndim : 300 + (int64_t)(random_next(&seed) % 300);
+      if (d) plan.size[d] = 7;
+      rest = rest / plan.size[d] + 1;
+    }
+    plan.size[plan.ndim - 1] = rest;
+    make_operands(&plan, buffer, i % 2, &seed);
+    assert_ok(wf_set_num_threads(1 + i / 2 % 2));
+    run_and_compare(&plan, buffer);
+    free_operands(&plan, buffer);
+  }
+  assert_ok(wf_set_num_threads(threads));
+}
+
+/* Over an input, nothing may go past the cache before it was read. */
+static void a_large_result_may_be_an_input(void **state) {
+  (void)state;
+  enum { N = 1 << 20 };
+  float *x = aligned_alloc(64, N * 4 + 64);
+  for (int i = 0; i < N; i++) x[i] = (float)(i % 1000);
+  wf_plan plan = {.family = WF_FAMILY_POINTWISE,
+                  .op = WF__PW_ADD,
+                  .compute = WF_F32,
+                  .operands = 3,
+                  .outputs = 1,
+                  .ndim = 1,
+                  .size = {N}};
+  for (int o = 0; o < 3; o++) plan.operand[o] = (wf_operand){x, WF_F32, {4}};
+  assert_ok(wf__exec(&plan));
+  for (int i = 0; i < N; i++) assert_true(x[i] == 2 * (float)(i % 1000));
+  free(x);
 }
 
 static wf_plan plan_of(int op, wf_dtype compute, int64_t n) {
@@ -213,6 +278,8 @@ static void a_large_plan_is_the_same_on_any_number_of_threads(void **state) {
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(random_plans_equal_one_element_at_a_time),
+    cmocka_unit_test(large_plans_equal_one_element_at_a_time),
+    cmocka_unit_test(a_large_result_may_be_an_input),
     cmocka_unit_test(zero_divisors_are_refused_before_anything_is_written),
     cmocka_unit_test(numbers_beside_halves_are_rounded_where_pytorch_rounds_them),
     cmocka_unit_test(an_absent_operand_is_the_number_at_its_index),

@@ -156,7 +156,7 @@ static bool same_double(int op, const void *const *in, int64_t i, double got, do
 
 /* Takes out what overflows or vanishes on the way in f32 but not in the double of ref/. */
 static void tame(void *data, int class, int64_t n) {
-  for (int64_t i = 0; i < n && class != WF__CLASS_I64; i++) {
+  for (int64_t i = 0; i < n && class <= WF__CLASS_F64; i++) {
     double x = class == WF__CLASS_F32 ? ((float *)data)[i] : ((double *)data)[i];
     if (x == 0 || (fabs(x) > 1e-9 && fabs(x) < 1e9)) continue;
     if (class == WF__CLASS_F32) ((float *)data)[i] = (float)(i % 7) - 3;
@@ -167,7 +167,7 @@ static void tame(void *data, int class, int64_t n) {
 /* Compares two kernels of one operator on n random elements at unaligned addresses. */
 static void compare(int isa, int class, int op, int64_t n, size_t shift, uint64_t *seed) {
   static const double scalar[] = {0.75, 1.5, 1.0, 0.0};
-  static const wf_dtype dtypes[] = {WF_F32, WF_F64, WF_I64};
+  static const wf_dtype dtypes[] = {WF_F32, WF_F64, WF_I64, WF_I32, WF_I16, WF_I8, WF_U8};
   size_t size = wf_dtype_size(dtypes[class]), out_size = wf__pointwise_gives_bool(op) ? 1 : size;
   guarded in[3], out = guarded_new((size_t)n * out_size, out_size * shift),
                  expected = guarded_new((size_t)n * out_size, 0);
@@ -179,8 +179,8 @@ static void compare(int isa, int class, int op, int64_t n, size_t shift, uint64_
   }
   if (size_of_terms(op, 1, 1, 1) > 0)
     for (int k = 0; k < 3; k++) tame(in[k].data, class, n);
-  if (class == WF__CLASS_I64)
-    for (int64_t i = 0; i < n; i++) ((int64_t *)in[1].data)[i] |= op >= WF__PW_DIV_TRUNC && op <= WF__PW_REMAINDER;
+  if (class >= WF__CLASS_I64 && op >= WF__PW_DIV_TRUNC && op <= WF__PW_REMAINDER)
+    for (int64_t i = 0; i < n; i++) in[1].data[i * (int64_t)size] |= 1; /* no divisor is 0 */
   wf__pointwise_args args = args_of(scalar, 4);
   wf__kernels_of(WF__ISA_REF)->pointwise[class][op](expected.data, inputs, n, &args);
   wf__kernels_of((wf__isa)isa)->pointwise[class][op](out.data, inputs, n, &args);
@@ -205,12 +205,52 @@ static void every_instruction_set_computes_as_ref_does(void **state) {
   uint64_t seed = 4711;
   const int64_t lengths[] = {1, 5, 16, 33, 257, 3000};
   for (int isa = WF__ISA_BASE; isa <= (int)best_isa(); isa++)
-    for (int class = 0; class < WF__CLASSES; class ++)
+    for (int class = 0; class < WF__PW_CLASSES; class ++)
       for (int op = 0; op < WF__PW_COUNT; op++) {
         wf__pointwise_fn ref = wf__kernels_of(WF__ISA_REF)->pointwise[class][op];
         wf__pointwise_fn fast = wf__kernels_of((wf__isa)isa)->pointwise[class][op];
         assert_true((ref == NULL) == (fast == NULL));
         for (int l = 0; l < 6 && ref != fast; l++) compare(isa, class, op, lengths[l], (size_t)l, &seed);
+      }
+}
+
+/* Narrow integers against the rule: cast to i64, compute there, keep the low bits. */
+static void narrow_integers_are_the_low_bits_of_wide_ones(void **state) {
+  (void)state;
+  static const wf_dtype dtypes[] = {WF_I32, WF_I16, WF_I8, WF_U8};
+  enum { N = 700 };
+  uint64_t seed = 321;
+  for (int isa = WF__ISA_REF; isa <= (int)best_isa(); isa++)
+    for (int c = 0; c < 4; c++)
+      for (int op = 0; op < WF__PW_COUNT; op++) {
+        const wf__kernels *k = wf__kernels_of((wf__isa)isa), *ref = wf__kernels_of(WF__ISA_REF);
+        wf__pointwise_fn wide = ref->pointwise[WF__CLASS_I64][op], narrow = k->pointwise[WF__CLASS_I32 + c][op];
+        assert_true((wide == NULL) == (narrow == NULL));
+        if (!wide) continue;
+        int64_t in[3][N], out[N], got[N], want[N];
+        uint8_t narrow_in[3][N * 4];
+        const void *wide_inputs[3], *narrow_inputs[3];
+        for (int o = 0; o < 3; o++) {
+          bool mask = wf__pointwise_is_mask(op, o);
+          random_fill(narrow_in[o], mask ? WF_BOOL : dtypes[c], N, &seed);
+          if (op >= WF__PW_DIV_TRUNC && op <= WF__PW_REMAINDER)
+            for (int i = 0; i < N; i++) narrow_in[o][i * (int)wf_dtype_size(dtypes[c])] |= 1;
+          if (!mask) ref->convert[dtypes[c]][WF_I64](in[o], narrow_in[o], N);
+          narrow_inputs[o] = narrow_in[o];
+          wide_inputs[o] = mask ? (const void *)narrow_in[o] : in[o];
+        }
+        wf__pointwise_args args = args_of((const double[]){3, 9}, 2);
+        if (op == WF__PW_SUB) args = args_of((const double[]){-2}, 1);
+        if (op == WF__PW_CLAMP) args.given[c % 2] = false;
+        wide(out, wide_inputs, N, &args);
+        narrow(got, narrow_inputs, N, &args);
+        if (wf__pointwise_gives_bool(op)) {
+          assert_memory_equal(got, out, N);
+          continue;
+        }
+        ref->convert[WF_I64][dtypes[c]](want, out, N);
+        if (memcmp(got, want, N * wf_dtype_size(dtypes[c])))
+          fail_msg("%s: %s of %s", wf__cpu_isa_name((wf__isa)isa), op_names[op], wf_dtype_name(dtypes[c]));
       }
 }
 
@@ -220,5 +260,6 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(integers_are_what_pytorch_computes),
     cmocka_unit_test(the_quotient_that_does_not_fit_wraps),
     cmocka_unit_test(every_instruction_set_computes_as_ref_does),
+    cmocka_unit_test(narrow_integers_are_the_low_bits_of_wide_ones),
 };
 WF_TEST_MAIN("kernel/pointwise", tests)

@@ -1,5 +1,5 @@
-/* Pointwise operators on integers, all in i64: the runner loads narrower ones and stores the low bits. Arithmetic wraps, by way of
- * unsigned numbers. Divisors are never zero here: the runner refuses them first. */
+/* Pointwise operators on integers: in i64, of which results keep the low bits. Arithmetic wraps, by way of unsigned numbers. Divisors are
+ * never zero here: the runner refuses them first. */
 #include "kernel/tables.h"
 
 typedef uint64_t bits;
@@ -32,7 +32,7 @@ static int64_t clamp(int64_t x, const wf__pointwise_args *a) {
 
 #define I int64_t
 #define B uint8_t
-/* X(NAME, result type, expression in x, y, z and a). */
+/* X(NAME, I for a result of the element type or B for a truth, expression in x, y, z and a). */
 /* clang-format off */
 #define EACH_OP(X) \
   X(NEG, I, 0 - (bits)x) X(ABS, I, x < 0 ? 0 - (bits)x : (bits)x) X(SIGN, I, (x > 0) - (x < 0)) X(SQUARE, I, (bits)x * (bits)x) \
@@ -48,39 +48,68 @@ static int64_t clamp(int64_t x, const wf__pointwise_args *a) {
   X(ADDCMUL, I, (bits)x + (bits)a->i[0] * (bits)y * (bits)z)
 /* clang-format on */
 
-#define WF_OP(NAME, R, EXPRESSION)                                                                  \
-  static void op_##NAME(void *out, const void *const *in, int64_t n, const wf__pointwise_args *a) { \
-    int arity = wf__pointwise_arity[WF__PW_##NAME];                                                 \
-    (void)a;                                                                                        \
-    for (int64_t i = 0; i < n; i++) {                                                               \
-      I x = ((const I *)in[0])[i], y = arity > 1 ? ((const I *)in[1])[i] : 0,                       \
-        z = arity > 2 ? ((const I *)in[2])[i] : 0;                                                  \
-      (void)x, (void)y, (void)z;                                                                    \
-      ((R *)out)[i] = (R)(EXPRESSION);                                                              \
-    }                                                                                               \
+/* R is I for results of the element type T. */
+#define STORED_I(T) T
+#define STORED_B(T) uint8_t
+#define DEFINE(NAME, T, R, EXPRESSION)                                                               \
+  static void NAME##_##T(void *out, const void *const *in, int64_t n, const wf__pointwise_args *a) { \
+    int arity = wf__pointwise_arity[WF__PW_##NAME];                                                  \
+    (void)a;                                                                                         \
+    for (int64_t i = 0; i < n; i++) {                                                                \
+      I x = ((const T *)in[0])[i], y = arity > 1 ? ((const T *)in[1])[i] : 0,                        \
+        z = arity > 2 ? ((const T *)in[2])[i] : 0;                                                   \
+      (void)x, (void)y, (void)z;                                                                     \
+      ((R *)out)[i] = (R)(EXPRESSION);                                                               \
+    }                                                                                                \
   }
+
+/* Masks are the operators whose inputs aren't all of one type; absent bounds the one whose inputs may be missing. */
+#define SPECIAL(T)                                                                                              \
+  static void WHERE_##T(void *out, const void *const *in, int64_t n, const wf__pointwise_args *a) {             \
+    (void)a;                                                                                                    \
+    for (int64_t i = 0; i < n; i++)                                                                             \
+      ((T *)out)[i] = ((const B *)in[0])[i] ? ((const T *)in[1])[i] : ((const T *)in[2])[i];                    \
+  }                                                                                                             \
+  static void MASKED_FILL_##T(void *out, const void *const *in, int64_t n, const wf__pointwise_args *a) {       \
+    for (int64_t i = 0; i < n; i++) ((T *)out)[i] = ((const B *)in[1])[i] ? (T)a->i[0] : ((const T *)in[0])[i]; \
+  }                                                                                                             \
+  static void CLAMP_TENSOR_##T(void *out, const void *const *in, int64_t n, const wf__pointwise_args *a) {      \
+    (void)a;                                                                                                    \
+    for (int64_t i = 0; i < n; i++) {                                                                           \
+      I x = ((const T *)in[0])[i];                                                                              \
+      if (in[1]) x = larger(x, ((const T *)in[1])[i]);                                                          \
+      ((T *)out)[i] = (T)(in[2] ? smaller(x, ((const T *)in[2])[i]) : x);                                       \
+    }                                                                                                           \
+  }
+
+#define WF_OP(NAME, R, EXPRESSION) DEFINE(NAME, int64_t, STORED_##R(int64_t), EXPRESSION)
 EACH_OP(WF_OP)
 #undef WF_OP
-
-static void op_WHERE(void *out, const void *const *in, int64_t n, const wf__pointwise_args *a) {
-  (void)a;
-  for (int64_t i = 0; i < n; i++) ((I *)out)[i] = ((const B *)in[0])[i] ? ((const I *)in[1])[i] : ((const I *)in[2])[i];
-}
-static void op_MASKED_FILL(void *out, const void *const *in, int64_t n, const wf__pointwise_args *a) {
-  for (int64_t i = 0; i < n; i++) ((I *)out)[i] = ((const B *)in[1])[i] ? a->i[0] : ((const I *)in[0])[i];
-}
-static void op_CLAMP_TENSOR(void *out, const void *const *in, int64_t n, const wf__pointwise_args *a) {
-  (void)a;
-  for (int64_t i = 0; i < n; i++) {
-    I x = ((const I *)in[0])[i];
-    if (in[1]) x = larger(x, ((const I *)in[1])[i]);
-    ((I *)out)[i] = in[2] ? smaller(x, ((const I *)in[2])[i]) : x;
-  }
-}
+#define WF_OP(NAME, R, EXPRESSION) DEFINE(NAME, int32_t, STORED_##R(int32_t), EXPRESSION)
+EACH_OP(WF_OP)
+#undef WF_OP
+#define WF_OP(NAME, R, EXPRESSION) DEFINE(NAME, int16_t, STORED_##R(int16_t), EXPRESSION)
+EACH_OP(WF_OP)
+#undef WF_OP
+#define WF_OP(NAME, R, EXPRESSION) DEFINE(NAME, int8_t, STORED_##R(int8_t), EXPRESSION)
+EACH_OP(WF_OP)
+#undef WF_OP
+#define WF_OP(NAME, R, EXPRESSION) DEFINE(NAME, uint8_t, STORED_##R(uint8_t), EXPRESSION)
+EACH_OP(WF_OP)
+#undef WF_OP
+SPECIAL(int64_t)
+SPECIAL(int32_t)
+SPECIAL(int16_t)
+SPECIAL(int8_t)
+SPECIAL(uint8_t)
 
 void wf__pointwise_int_ref(wf__kernels *table) {
-  wf__pointwise_fn *entry = table->pointwise[WF__CLASS_I64];
-#define WF_OP(NAME, ...) entry[WF__PW_##NAME] = op_##NAME;
+#define WF_OP(NAME, ...)                                           \
+  table->pointwise[WF__CLASS_I64][WF__PW_##NAME] = NAME##_int64_t; \
+  table->pointwise[WF__CLASS_I32][WF__PW_##NAME] = NAME##_int32_t; \
+  table->pointwise[WF__CLASS_I16][WF__PW_##NAME] = NAME##_int16_t; \
+  table->pointwise[WF__CLASS_I8][WF__PW_##NAME] = NAME##_int8_t;   \
+  table->pointwise[WF__CLASS_U8][WF__PW_##NAME] = NAME##_uint8_t;
   EACH_OP(WF_OP)
   WF_OP(WHERE) WF_OP(MASKED_FILL) WF_OP(CLAMP_TENSOR)
 #undef WF_OP

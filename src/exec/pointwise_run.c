@@ -1,0 +1,341 @@
+/* The loops of pointwise plans.
+ *
+ *   rows    along the last dim: an operand that already is what the kernel wants is read and written in place; another is gathered, cast or spread
+ *           into a block on the stack first, so that kernels exist per operator and class only
+ *   packed  short rows whose results are consecutive: as many as fill a block are done in one call
+ *   tiles   an input is consecutive along another dim: two dims are walked in tiles, and it is transposed into a block that stays in the
+ *           cache, so that all memory is read in whole lines
+ *
+ * Results of some size go past the cache: the kernel writes a block in L1, which is then stored in whole lines. A second operation in L1
+ * costs less than fetching each line of the result before writing it. */
+#include <string.h>
+
+#include "exec/past_cache.h"
+#include "exec/pointwise_job.h"
+#include "exec/threads.h"
+
+#define BLOCK WF__PW_BLOCK
+#define CHUNK 16384 /* elements of a row that a thread takes at a time */
+/* Bytes of a block whose lines are then stored past the cache. Longer ones part reading from writing: of memcpy, an addition of 64 MiB
+ * reaches 1.40 with 1 or 2 KiB, 1.30 with 4, 1.25 with 16 (f32, AVX-512, one core); writing without the block 1.41, into the cache 1.02. */
+#define STREAM_BLOCK 2048
+#define SHORT_ROW 64 /* shorter rows are packed */
+/* A tile of f32 is 128 x 128. An addition of a transpose, 4096 squared, reaches of memcpy: 0.34 with 32 x 32, 0.79 with 64 x 64, 1.05 with 128 x 128,
+ * 1.14 with 256 x 256, which would need a quarter of the second cache. */
+#define TILE_COLS 128
+#define TILE_ROWS 512
+#define TILE_BYTES \
+  (80 << 10) /* of one operand; its rows are a line further apart than they are long, lest all fall into one set */
+#define LINE 64
+
+typedef wf__pw_job job;
+typedef wf__pw_input input;
+typedef wf__pw_blocks blocks;
+
+/* ---- blocks of operands ------------------------------------------------------------------------------------------------------ */
+
+/* n elements cast to what the kernel reads, from consecutive ones; by way of `spare` if in two steps. */
+static void cast_into(const input *in, char *block, const char *consecutive, char *spare, int64_t n) {
+  if (in->to_compute && in->to_class) {
+    in->to_compute(spare, consecutive, n);
+    in->to_class(block, spare, n);
+  } else {
+    (in->to_compute ? in->to_compute : in->to_class)(block, consecutive, n);
+  }
+}
+
+/* Fills the block of an operand that doesn't vary along the row. */
+static void fill_constant(const job *j, int k, const char *src, blocks *b, int64_t n) {
+  const input *in = &j->in[k];
+  char one[8], spare[8];
+  const char *now = one;
+  if (!in->present) now = in->number;
+  else if (in->to_compute || in->to_class) cast_into(in, one, src, spare, 1);
+  else now = src;
+  j->kernels->gather[in->log_wide](b->value[k], now, 0, n);
+}
+
+const void *wf__pw_load(const job *j, int k, const char *src, int64_t stride, blocks *b, int64_t n) {
+  const input *in = &j->in[k];
+  const char *consecutive = src;
+  bool cast = in->to_compute || in->to_class;
+  if (stride != in->size) {
+    char *where = cast ? b->raw : b->value[k];
+    j->kernels->gather[in->log_size](where, src, stride, n);
+    consecutive = where;
+  }
+  if (!cast) return consecutive;
+  char spare[BLOCK * 8];
+  cast_into(in, b->value[k], consecutive, spare, n);
+  return b->value[k];
+}
+
+/* The result in its block goes to the output: cast, then stored past the cache, placed or scattered. */
+static void store_block(const job *j, char *dst, int64_t stride, blocks *b, int64_t n, bool stream) {
+  char *now = b->result;
+  bool direct = stride == j->out_size && !stream;
+  if (j->from_class) {
+    char *to = !j->from_compute && direct ? dst : b->raw;
+    j->from_class(to, now, n);
+    now = to;
+  }
+  if (j->from_compute) {
+    char *to = direct ? dst : now == b->raw ? b->result : b->raw;
+    j->from_compute(to, now, n);
+    now = to;
+  }
+  if (stream) j->kernels->past_cache(dst, now, n * j->out_size);
+  else if (!direct) j->kernels->scatter[j->out_log](dst, stride, now, n);
+}
+
+/* ---- a row ----------------------------------------------------------------------------------------------------------------- */
+
+static bool is_used_in_place(const input *in, int64_t stride) {
+  return in->present && !in->to_compute && !in->to_class && stride == in->size;
+}
+static bool is_constant(const input *in, int64_t stride) { return !in->present || stride == 0; }
+
+/* Elements until the output is at a whole line, at most a block. */
+static int64_t first_block(const job *j, const char *dst, int64_t most) {
+  int64_t head = (int64_t)(-(uintptr_t)dst % LINE) / j->out_size;
+  return head && head < most ? head : most;
+}
+
+/* n elements of one row; at[] and stride[] by operand, the output first. */
+static void do_row(const job *j, char *const *at, const int64_t *stride, blocks *b, int64_t n) {
+  const void *in[WF__PW_INPUTS];
+  bool in_place[WF__PW_INPUTS], direct = !j->has_result_copy && stride[0] == j->out_size, whole = direct;
+  bool stream = j->stream && stride[0] == j->out_size;
+  int64_t most = stream && STREAM_BLOCK / j->out_size < BLOCK ? STREAM_BLOCK / j->out_size : BLOCK;
+  for (int k = 0; k < j->inputs; k++) {
+    const input *o = &j->in[k];
+    bool constant = is_constant(o, stride[k + 1]);
+    in_place[k] = !constant && is_used_in_place(o, stride[k + 1]);
+    whole = whole && (in_place[k] || o->missing);
+    in[k] = b->value[k];
+    if (in_place[k]) in[k] = at[k + 1];
+    else if (o->missing) in[k] = NULL;
+    else if (constant) fill_constant(j, k, at[k + 1], b, n < most ? n : most);
+  }
+  if (whole && !stream) {
+    j->fn(at[0], in, n, &j->args);
+    return;
+  }
+  direct = direct && !stream;
+  for (int64_t i = 0, count; i < n; i += count) {
+    char *dst = at[0] + i * stride[0];
+    count = stream && i == 0 ? first_block(j, dst, most) : most;
+    count = n - i < count ? n - i : count;
+    for (int k = 0; k < j->inputs; k++) {
+      if (in_place[k]) in[k] = at[k + 1] + i * stride[k + 1];
+      else if (!is_constant(&j->in[k], stride[k + 1]))
+        in[k] = wf__pw_load(j, k, at[k + 1] + i * stride[k + 1], stride[k + 1], b, count);
+    }
+    j->fn(direct ? dst : b->result, in, count, &j->args);
+    if (!direct) store_block(j, dst, stride[0], b, count, stream);
+  }
+}
+
+static void do_rows(void *context, int64_t begin, int64_t end) {
+  const job *j = context;
+  blocks b;
+  wf__cursor at;
+  wf__walk_seek(&j->walk, begin / j->chunks, &at);
+  for (int64_t unit = begin, piece = begin % j->chunks; unit < end; unit++) {
+    int64_t first = piece * CHUNK, n = j->n - first < CHUNK ? j->n - first : CHUNK;
+    char *row[1 + WF__PW_INPUTS];
+    for (int o = 0; o <= j->inputs; o++) row[o] = at.at[o] + first * j->stride[o];
+    do_row(j, row, j->stride, &b, n);
+    if (++piece < j->chunks) continue;
+    piece = 0;
+    wf__walk_next(&j->walk, &at);
+  }
+  if (j->stream) j->kernels->drain();
+}
+
+/* ---- packed rows ------------------------------------------------------------------------------------------------------------- */
+
+/* `rows` rows of input k as consecutive elements: where they are, or in a block. */
+static const void *pack(const job *j, int k, const char *src, int64_t rows, blocks *b) {
+  const input *in = &j->in[k];
+  int64_t stride = j->stride[k + 1], row = j->row_stride[k + 1], bytes = j->n * in->size;
+  bool cast = in->to_compute || in->to_class;
+  if (stride == in->size && row == bytes) return wf__pw_load(j, k, src, stride, b, rows * j->n);
+  char *to = cast ? b->raw : b->value[k];
+  bool turned = row == in->size && stride != in->size;
+  if (turned) j->kernels->transpose[in->log_size](to, bytes, src, stride, rows, j->n, false);
+  for (int64_t r = 0; r < rows && !turned; r++) {
+    if (r && row == 0) memcpy(to + r * bytes, to, (size_t)bytes);
+    else j->kernels->gather[in->log_size](to + r * bytes, src + r * row, stride, j->n);
+  }
+  if (!cast) return to;
+  char spare[BLOCK * 8];
+  cast_into(in, b->value[k], to, spare, rows * j->n);
+  return b->value[k];
+}
+
+static void do_packed(void *context, int64_t begin, int64_t end) {
+  const job *j = context;
+  blocks b;
+  wf__cursor at;
+  const void *in[WF__PW_INPUTS];
+  bool stays[WF__PW_INPUTS]; /* the block of an input that is the same for all rows is filled once */
+  wf__walk_seek(&j->walk, begin / j->chunks, &at);
+  for (int64_t unit = begin, piece = begin % j->chunks; unit < end; unit++) {
+    int64_t first = piece * j->tile_rows, rows = j->rows - first < j->tile_rows ? j->rows - first : j->tile_rows;
+    int64_t n = rows * j->n;
+    for (int k = 0; k < j->inputs; k++) {
+      const input *o = &j->in[k];
+      bool same = !o->present || (j->row_stride[k + 1] == 0 && j->walk.count == 1);
+      stays[k] = same && unit > begin;
+      if (stays[k]) continue;
+      if (o->missing) in[k] = NULL;
+      else if (!o->present) {
+        fill_constant(j, k, NULL, &b, j->tile_rows * j->n);
+        in[k] = b.value[k];
+      } else {
+        in[k] = pack(j, k, at.at[k + 1] + first * j->row_stride[k + 1], same ? j->tile_rows : rows, &b);
+      }
+    }
+    char *dst = at.at[0] + first * j->row_stride[0];
+    bool direct = !j->has_result_copy && !j->stream;
+    j->fn(direct ? dst : b.result, in, n, &j->args);
+    if (!direct) store_block(j, dst, j->out_size, &b, n, j->stream);
+    if (++piece < j->chunks) continue;
+    piece = 0;
+    wf__walk_next(&j->walk, &at);
+  }
+  if (j->stream) j->kernels->drain();
+}
+
+/* ---- tiles ----------------------------------------------------------------------------------------------------------------- */
+
+typedef char turned_tile[TILE_BYTES] __attribute__((aligned(64)));
+
+static int64_t tile_pitch(int64_t cols, int64_t size) { return (cols * size + LINE - 1) / LINE * LINE + LINE; }
+
+static void do_tile(const job *j, char *const *corner, int64_t rows, int64_t cols, blocks *b, turned_tile *turned) {
+  char *at[1 + WF__PW_INPUTS];
+  int64_t step[1 + WF__PW_INPUTS], stride[1 + WF__PW_INPUTS];
+  for (int o = 0; o <= j->inputs; o++) {
+    at[o] = corner[o];
+    step[o] = j->row_stride[o];
+    stride[o] = j->stride[o];
+    if (!j->turned[o]) continue;
+    const input *in = &j->in[o - 1];
+    step[o] = tile_pitch(j->tile_cols, in->size);
+    stride[o] = in->size;
+    j->kernels->transpose[in->log_size](turned[o - 1], step[o], corner[o], j->stride[o], rows, cols, false);
+    at[o] = turned[o - 1];
+  }
+  for (int64_t r = 0; r < rows; r++) {
+    do_row(j, at, stride, b, cols);
+    for (int o = 0; o <= j->inputs; o++) at[o] += step[o];
+  }
+}
+
+static void do_tiles(void *context, int64_t begin, int64_t end) {
+  const job *j = context;
+  blocks b;
+  turned_tile turned[WF__PW_INPUTS];
+  wf__cursor at;
+  wf__walk_seek(&j->walk, begin / j->chunks, &at);
+  for (int64_t unit = begin, piece = begin % j->chunks; unit < end; unit++) {
+    int64_t r = piece * j->tile_rows, rows = j->rows - r < j->tile_rows ? j->rows - r : j->tile_rows;
+    for (int64_t c = 0; c < j->n; c += j->tile_cols) {
+      char *corner[1 + WF__PW_INPUTS];
+      for (int o = 0; o <= j->inputs; o++) corner[o] = at.at[o] + r * j->row_stride[o] + c * j->stride[o];
+      do_tile(j, corner, rows, j->n - c < j->tile_cols ? j->n - c : j->tile_cols, &b, turned);
+    }
+    if (++piece < j->chunks) continue;
+    piece = 0;
+    wf__walk_next(&j->walk, &at);
+  }
+  if (j->stream) j->kernels->drain();
+}
+
+/* ---- which ------------------------------------------------------------------------------------------------------------------ */
+
+/* The dim along which an input is consecutive that isn't consecutive along the row; -1 when all agree. */
+static int other_fastest(const job *j, const wf_plan *plan) {
+  int last = plan->ndim - 1;
+  for (int k = 0; k < j->inputs; k++) {
+    const wf_operand *o = &plan->operand[k + 1];
+    if (!j->in[k].present || o->stride[last] == 0 || o->stride[last] == j->in[k].size) continue;
+    for (int d = last - 1; d >= 0; d--)
+      if (o->stride[d] == j->in[k].size && plan->size[d] > 1) return d;
+  }
+  return -1;
+}
+
+static void set_second_dim(job *j, const wf_plan *plan, int dim) {
+  j->rows = plan->size[dim];
+  for (int o = 0; o <= j->inputs; o++)
+    j->row_stride[o] = o == 0 || j->in[o - 1].present ? plan->operand[o].stride[dim] : 0;
+}
+
+static void run_tiles(job *j, const wf_plan *plan, int other) {
+  int64_t widest = 1;
+  set_second_dim(j, plan, other);
+  for (int o = 0; o <= j->inputs; o++) {
+    j->turned[o] = o > 0 && j->in[o - 1].present && j->row_stride[o] == j->in[o - 1].size && j->stride[o] != 0 &&
+                   j->stride[o] != j->in[o - 1].size;
+    if (j->turned[o] && j->in[o - 1].size > widest) widest = j->in[o - 1].size;
+  }
+  j->tile_cols = j->n < TILE_COLS ? j->n : TILE_COLS;
+  j->tile_rows = TILE_BYTES / tile_pitch(j->tile_cols, widest) / 16 * 16; /* the tile of f32: 128 rows of 576 bytes */
+  if (j->tile_rows > TILE_ROWS) j->tile_rows = TILE_ROWS;
+  if (widest >= 4 && j->tile_rows > TILE_COLS && j->tile_cols == TILE_COLS) j->tile_rows = TILE_COLS;
+  j->chunks = (j->rows + j->tile_rows - 1) / j->tile_rows;
+  j->stream = j->stream && j->tile_cols * j->out_size >= 4 * LINE;
+  wf__walk_of(&j->walk, plan, j->inputs + 1, 1u << (plan->ndim - 1) | 1u << other);
+  int64_t unit = j->n * (j->rows < j->tile_rows ? j->rows : j->tile_rows);
+  wf__parallel(j->walk.count * j->chunks, (WF__GRAIN + unit - 1) / unit, do_tiles, j);
+}
+
+/* Whether rows are short and their results follow each other. */
+static bool packs(const job *j, const wf_plan *plan) {
+  int last = plan->ndim - 1;
+  return last > 0 && j->n < SHORT_ROW && j->stride[0] == j->out_size &&
+         plan->operand[0].stride[last - 1] == j->n * j->out_size && plan->size[last - 1] > 1;
+}
+
+static void run_packed(job *j, const wf_plan *plan) {
+  int last = plan->ndim - 1;
+  set_second_dim(j, plan, last - 1);
+  j->tile_rows = BLOCK / j->n;
+  j->chunks = (j->rows + j->tile_rows - 1) / j->tile_rows;
+  wf__walk_of(&j->walk, plan, j->inputs + 1, 3u << (last - 1));
+  int64_t unit = j->n * (j->rows < j->tile_rows ? j->rows : j->tile_rows);
+  wf__parallel(j->walk.count * j->chunks, (WF__GRAIN + unit - 1) / unit, do_packed, j);
+}
+
+static bool overwrites_input(const job *j, const wf_plan *plan) {
+  for (int k = 0; k < j->inputs; k++)
+    if (j->in[k].present && plan->operand[k + 1].data == plan->operand[0].data) return true;
+  return false;
+}
+
+void wf__pw_run(job *j, const wf_plan *plan, int64_t count) {
+  int last = plan->ndim - 1;
+  j->n = last >= 0 ? plan->size[last] : 1;
+  for (int o = 0; o <= j->inputs; o++)
+    j->stride[o] = last >= 0 && (o == 0 || j->in[o - 1].present) ? plan->operand[o].stride[last] : 0;
+  if (j->n == 1) j->stride[0] = j->out_size;
+  j->stream = wf__past_cache(count * j->out_size) && j->stride[0] == j->out_size && !overwrites_input(j, plan) &&
+              (uintptr_t)plan->operand[0].data % (uintptr_t)j->out_size == 0;
+  int other = last > 0 && j->n > 1 ? other_fastest(j, plan) : -1;
+  if (packs(j, plan) && (other < 0 || other == last - 1)) {
+    run_packed(j, plan);
+    return;
+  }
+  if (other >= 0) {
+    run_tiles(j, plan, other);
+    return;
+  }
+  int64_t unit = j->n < CHUNK ? j->n : CHUNK;
+  j->stream = j->stream && unit >= 4 * SHORT_ROW; /* else half of the lines would be stored in parts */
+  j->chunks = (j->n + CHUNK - 1) / CHUNK;
+  wf__walk_of(&j->walk, plan, j->inputs + 1, last >= 0 ? 1u << last : 0);
+  wf__parallel(j->walk.count * j->chunks, (WF__GRAIN + unit - 1) / unit, do_rows, j);
+}

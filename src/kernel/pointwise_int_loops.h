@@ -1,0 +1,114 @@
+/* Loops of the pointwise operators on integers that vectorise, for one element type: T (the type), BITS (the type whose arithmetic wraps like
+ * T's) and LOOP(name), which names the functions, are defined by whoever includes it. Not here and so left to ref/: division, remainders and
+ * powers. */
+
+#define NUMBERS                           \
+  const T p = (T)a->i[0], q = (T)a->i[1]; \
+  (void)p;                                \
+  (void)q;
+
+#define UNARY(NAME, R, EXPRESSION)                                                                   \
+  static void LOOP(NAME)(void *out, const void *const *in, int64_t n, const wf__pointwise_args *a) { \
+    const T *s = in[0];                                                                              \
+    R *d = out;                                                                                      \
+    NUMBERS WF__VECTOR_LOOP for (int64_t i = 0; i < n; i++) {                                        \
+      const T x = s[i];                                                                              \
+      d[i] = (R)(EXPRESSION);                                                                        \
+    }                                                                                                \
+  }
+#define BINARY(NAME, R, EXPRESSION)                                                                  \
+  static void LOOP(NAME)(void *out, const void *const *in, int64_t n, const wf__pointwise_args *a) { \
+    const T *s = in[0], *t = in[1];                                                                  \
+    R *d = out;                                                                                      \
+    NUMBERS WF__VECTOR_LOOP for (int64_t i = 0; i < n; i++) {                                        \
+      const T x = s[i], y = t[i];                                                                    \
+      d[i] = (R)(EXPRESSION);                                                                        \
+    }                                                                                                \
+  }
+
+/* Whether x is below 0: the highest bit, once widened. Comparing an unsigned type with 0 is warned of. */
+#define IS_NEGATIVE(x) ((BITS)(x) >> (8 * sizeof(BITS) - 1))
+
+UNARY(NEG, T, 0 - (BITS)x)
+UNARY(ABS, T, IS_NEGATIVE(x) ? 0 - (BITS)x : (BITS)x)
+UNARY(SIGN, T, (BITS)(x > 0) - IS_NEGATIVE(x))
+UNARY(SQUARE, T, (BITS)x *(BITS)x)
+UNARY(BITWISE_NOT, T, ~x)
+UNARY(RELU, T, x > 0 ? x : 0)
+UNARY(CLAMP_LOW, T, x > p ? x : p)
+UNARY(CLAMP_HIGH, T, x < q ? x : q)
+UNARY(CLAMP_BOTH, T, (x > p ? x : p) < q ? (x > p ? x : p) : q)
+UNARY(AFFINE, T, (BITS)p *(BITS)x + (BITS)q)
+UNARY(LOGICAL_NOT, uint8_t, x == 0)
+BINARY(ADD_PLAIN, T, (BITS)x + (BITS)y)
+BINARY(ADD_SCALED, T, (BITS)x + (BITS)p * (BITS)y)
+BINARY(SUB_PLAIN, T, (BITS)x - (BITS)y)
+BINARY(SUB_SCALED, T, (BITS)x - (BITS)p * (BITS)y)
+BINARY(MUL, T, (BITS)x *(BITS)y)
+BINARY(MAXIMUM, T, x > y ? x : y)
+BINARY(MINIMUM, T, x < y ? x : y)
+BINARY(BITWISE_AND, T, x &y)
+BINARY(BITWISE_OR, T, x | y)
+BINARY(BITWISE_XOR, T, x ^ y)
+BINARY(THRESHOLD_BACKWARD, T, y <= p ? 0 : x)
+BINARY(EQ, uint8_t, x == y)
+BINARY(NE, uint8_t, x != y)
+BINARY(LT, uint8_t, x < y)
+BINARY(LE, uint8_t, x <= y)
+BINARY(GT, uint8_t, x > y)
+BINARY(GE, uint8_t, x >= y)
+BINARY(LOGICAL_AND, uint8_t, (x != 0) & (y != 0))
+BINARY(LOGICAL_OR, uint8_t, (x != 0) | (y != 0))
+BINARY(LOGICAL_XOR, uint8_t, (x != 0) ^ (y != 0))
+
+static void LOOP(ADD)(void *out, const void *const *in, int64_t n, const wf__pointwise_args *a) {
+  (a->i[0] == 1 ? LOOP(ADD_PLAIN) : LOOP(ADD_SCALED))(out, in, n, a);
+}
+
+static void LOOP(SUB)(void *out, const void *const *in, int64_t n, const wf__pointwise_args *a) {
+  (a->i[0] == 1 ? LOOP(SUB_PLAIN) : LOOP(SUB_SCALED))(out, in, n, a);
+}
+
+static void LOOP(CLAMP)(void *out, const void *const *in, int64_t n, const wf__pointwise_args *a) {
+  if (a->given[0] && a->given[1]) LOOP(CLAMP_BOTH)(out, in, n, a);
+  else if (a->given[0]) LOOP(CLAMP_LOW)(out, in, n, a);
+  else LOOP(CLAMP_HIGH)(out, in, n, a);
+}
+
+static void LOOP(WHERE)(void *out, const void *const *in, int64_t n, const wf__pointwise_args *a) {
+  const uint8_t *c = in[0];
+  const T *s = in[1], *t = in[2];
+  T *d = out;
+  (void)a;
+  WF__VECTOR_LOOP for (int64_t i = 0; i < n; i++) {
+    const T x = s[i], y = t[i];
+    d[i] = c[i] ? x : y;
+  }
+}
+
+static void LOOP(MASKED_FILL)(void *out, const void *const *in, int64_t n, const wf__pointwise_args *a) {
+  const T *s = in[0], value = (T)a->i[0];
+  const uint8_t *c = in[1];
+  T *d = out;
+  WF__VECTOR_LOOP for (int64_t i = 0; i < n; i++) {
+    const T x = s[i];
+    d[i] = c[i] ? value : x;
+  }
+}
+
+static void LOOP(put)(wf__pointwise_fn *entry) {
+#define WF_OP(NAME) entry[WF__PW_##NAME] = LOOP(NAME);
+  /* clang-format off */
+  WF_OP(NEG) WF_OP(ABS) WF_OP(SIGN) WF_OP(SQUARE) WF_OP(BITWISE_NOT) WF_OP(RELU) WF_OP(CLAMP) WF_OP(AFFINE) WF_OP(LOGICAL_NOT)
+  WF_OP(ADD) WF_OP(SUB) WF_OP(MUL) WF_OP(MAXIMUM) WF_OP(MINIMUM) WF_OP(BITWISE_AND) WF_OP(BITWISE_OR) WF_OP(BITWISE_XOR)
+  WF_OP(THRESHOLD_BACKWARD) WF_OP(EQ) WF_OP(NE) WF_OP(LT) WF_OP(LE) WF_OP(GT) WF_OP(GE) WF_OP(LOGICAL_AND) WF_OP(LOGICAL_OR)
+  WF_OP(LOGICAL_XOR) WF_OP(WHERE) WF_OP(MASKED_FILL)
+      /* clang-format on */
+      entry[WF__PW_HARDTANH] = LOOP(CLAMP);
+#undef WF_OP
+}
+
+#undef NUMBERS
+#undef IS_NEGATIVE
+#undef UNARY
+#undef BINARY
