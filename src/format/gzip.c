@@ -23,6 +23,8 @@ struct wf__input {
   int64_t position;
   z_stream z;
   size_t begin, end; /* of what is read and not yet used */
+  size_t peeked_at, peeked_end;
+  unsigned char peeked[WF__PEEK_MAX];
   unsigned char buffer[BUFFER_BYTES];
 };
 
@@ -191,9 +193,23 @@ static bool read_some(wf__input *in, unsigned char *to, size_t room, size_t *got
   return true;
 }
 
-int64_t wf__input_read(wf__input *in, void *buffer, size_t size) {
-  size_t done = 0, got = 1;
+int64_t wf__input_peek(wf__input *in, const void **bytes) {
+  size_t got = 1;
   if (in->failed) return -1;
+  while (in->peeked_end < WF__PEEK_MAX && got) {
+    if (!read_some(in, in->peeked + in->peeked_end, WF__PEEK_MAX - in->peeked_end, &got)) return -1;
+    in->peeked_end += got;
+  }
+  *bytes = in->peeked;
+  return (int64_t)in->peeked_end;
+}
+
+int64_t wf__input_read(wf__input *in, void *buffer, size_t size) {
+  size_t done = in->peeked_end - in->peeked_at, got = 1;
+  if (in->failed) return -1;
+  if (done > size) done = size;
+  if (done) memcpy(buffer, in->peeked + in->peeked_at, done);
+  in->peeked_at += done;
   while (done < size && got) {
     if (!read_some(in, (unsigned char *)buffer + done, size - done, &got)) return -1;
     done += got;

@@ -17,6 +17,9 @@ WF_TOOLS_API void wf__input_close(wf__input *input);
 WF_TOOLS_API int64_t wf__input_read(wf__input *input, void *buffer, size_t size);
 /* Exactly `size` bytes, or an error (WF_IO) that names the file, `what` was to be read and how much is there. */
 WF_TOOLS_API wf_status wf__input_exactly(wf__input *input, void *buffer, size_t size, const char *what);
+/* The first bytes, WF__PEEK_MAX at most, without taking them: before anything else is read. -1 on error, as wf__input_read. */
+#define WF__PEEK_MAX 4096
+WF_TOOLS_API int64_t wf__input_peek(wf__input *input, const void **bytes);
 /* Bytes given out so far. */
 WF_TOOLS_API int64_t wf__input_position(const wf__input *input);
 

@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/export.h"
+
 typedef struct wf__order_key {
   uint64_t stream, size, tie, address;
 } wf__order_key;
@@ -26,13 +28,13 @@ typedef struct wf__order {
 } wf__order;
 
 /* Adds a node whose key isn't in the set. */
-void wf__order_insert(wf__order *order, wf__order_node *node);
+WF_TOOLS_API void wf__order_insert(wf__order *order, wf__order_node *node);
 /* Takes out a node that is in the set. */
-void wf__order_remove(wf__order *order, wf__order_node *node);
+WF_TOOLS_API void wf__order_remove(wf__order *order, wf__order_node *node);
 /* First node at or after the key, after it, and last node before it; NULL when there is none. */
-wf__order_node *wf__order_at_least(const wf__order *order, const wf__order_key *key);
-wf__order_node *wf__order_after(const wf__order *order, const wf__order_key *key);
-wf__order_node *wf__order_before(const wf__order *order, const wf__order_key *key);
+WF_TOOLS_API wf__order_node *wf__order_at_least(const wf__order *order, const wf__order_key *key);
+WF_TOOLS_API wf__order_node *wf__order_after(const wf__order *order, const wf__order_key *key);
+WF_TOOLS_API wf__order_node *wf__order_before(const wf__order *order, const wf__order_key *key);
 static inline wf__order_node *wf__order_first(const wf__order *order) {
   return wf__order_at_least(order, &(wf__order_key){0, 0, 0, 0});
 }

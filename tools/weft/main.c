@@ -15,6 +15,7 @@ static const command commands[] = {
     {"info", command_info, "what this build has, the CPU, devices and libraries it found"},
     {"train", command_train, "train a model and account for every byte that moved"},
     {"ops", command_ops, "list the operators with their schemas"},
+    {"memory", command_memory, "who holds the memory in a snapshot of PyTorch, and what fragments it"},
     {"bench", command_bench, "measure, and print the figures beside the machine's limit"},
     {"audit", command_audit, "name what a PyTorch trace copies, waits for and leaves idle"},
     {"check", command_check, "compare two traces: what got worse, as exit status"},
