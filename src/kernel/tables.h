@@ -12,9 +12,15 @@ typedef void (*wf__convert_fn)(void *dst, const void *src, int64_t n);
 typedef void (*wf__gather_fn)(void *dst, const void *src, int64_t stride, int64_t n);
 typedef void (*wf__scatter_fn)(void *dst, int64_t stride, const void *src, int64_t n);
 /* dst[r][c] := src[c][r] for `rows` x `cols` elements of the destination; both fastest dims are consecutive, row strides in bytes.
- * stream: store past the cache; dst and its stride must then be multiples of 64. */
+ * stream: store past the cache; dst and its stride must then be multiples of 64, and wf__stream_fence has to follow. */
 typedef void (*wf__transpose_fn)(void *dst, int64_t dst_stride, const void *src, int64_t src_stride, int64_t rows,
                                  int64_t cols, bool stream);
+/* The same with places listed: row r of the destination begins at dst + to[r], row c of the source at src + from[c] (bytes). */
+typedef void (*wf__transpose_at_fn)(void *dst, const int64_t *to, const void *src, const int64_t *from, int64_t rows,
+                                    int64_t cols);
+/* Between one row of n groups of k elements and k rows of n elements, row j at to[j] or from[j] bytes; k is 2, 3 or 4. */
+typedef void (*wf__deinterleave_fn)(void *dst, const int64_t *to, const void *src, int64_t n, int k);
+typedef void (*wf__interleave_fn)(void *dst, const void *src, const int64_t *from, int64_t n, int k);
 
 #define WF__ELEMENT_SIZES 5 /* 1, 2, 4, 8, 16 bytes */
 
@@ -122,9 +128,14 @@ typedef struct wf__kernels {
   wf__gather_fn gather[WF__ELEMENT_SIZES];
   wf__scatter_fn scatter[WF__ELEMENT_SIZES];
   wf__transpose_fn transpose[WF__ELEMENT_SIZES];
-  /* Copies bytes with stores past the cache. */
+  wf__transpose_at_fn transpose_at[WF__ELEMENT_SIZES];
+  wf__deinterleave_fn deinterleave[WF__ELEMENT_SIZES];
+  wf__interleave_fn interleave[WF__ELEMENT_SIZES];
+  /* n runs of `unit` bytes, whatever their number, at equal distances on both sides. */
+  void (*move_units)(void *dst, int64_t dst_stride, const void *src, int64_t src_stride, int64_t n, int64_t unit);
+  /* Copies bytes with stores past the cache; wf__stream_fence has to follow. */
   void (*stream)(void *dst, const void *src, int64_t bytes);
-  /* Fills bytes with the 64 bytes of `pattern`, its first byte at dst. stream: past the cache. */
+  /* Fills bytes with the 64 bytes of `pattern`, its first byte at dst. stream: past the cache; wf__stream_fence has to follow. */
   void (*fill)(void *dst, const void *pattern, int64_t bytes, bool stream);
   /* Copies bytes, whole lines of dst past the cache. Unlike `stream` without the fence, which is drain(): once, after the last of them. */
   void (*past_cache)(void *dst, const void *src, int64_t bytes);
@@ -149,8 +160,15 @@ typedef struct wf__kernels {
 /* clang-format off */
 #define WF__KERNEL_GROUPS(X, R, I) \
   X(convert) X(move) X(lines) R(pointwise_float) X(pointwise_int) I(pointwise_f32) I(pointwise_f64) X(pool) X(norm) X(reduce) I(softmax) \
-  R(range) R(random) X(optim)
+  R(range) R(random) X(optim) I(transpose) I(interleave)
 /* clang-format on */
+
+/* Makes stores past the cache visible in order with what follows. Once per thread and piece of work, not per row: it waits for memory. */
+static inline void wf__stream_fence(void) {
+#if defined(__x86_64__)
+  __builtin_ia32_sfence();
+#endif
+}
 
 /* The table for the best instruction set that may be used. Never NULL. */
 const wf__kernels *wf__kernels_now(void);

@@ -2,19 +2,22 @@
 #include "test.h"
 
 #include "../kernel/guarded.h"
+#include "copy/form.h"
+#include "exec/copy_method.h"
 #include "exec/exec.h"
+#include "kernel/plan_print.h"
 #include "kernel/tables.h"
 
 /* A layout of `sizes` in which dims lie in a random order with random gaps; some sources repeat (stride 0). Returns bytes. */
 static int64_t random_layout(wf_operand *operand, const int64_t *sizes, int ndim, bool source, uint64_t *seed) {
-  int order[4] = {0, 1, 2, 3};
+  int order[6] = {0, 1, 2, 3, 4, 5};
   for (int i = ndim - 1; i > 0; i--) {
     int j = (int)(random_next(seed) % (uint64_t)(i + 1)), t = order[i];
     order[i] = order[j];
     order[j] = t;
   }
   int64_t stride = (int64_t)wf_dtype_size(operand->dtype);
-  if (random_next(seed) % 8 == 0) stride *= 2;
+  if (random_next(seed) % 8 == 0) stride *= 1 + (int64_t)(random_next(seed) % 4);
   for (int i = 0; i < ndim; i++) {
     bool repeat = source && random_next(seed) % 10 == 0;
     operand->stride[order[i]] = repeat ? 0 : stride;
@@ -32,11 +35,23 @@ static char *element(const wf_plan *plan, int o, int64_t linear) {
   return p;
 }
 
-static void check_random_copy(uint64_t *seed, int64_t most) {
+static void fail_with(const wf_plan *plan) {
+  char text[1024];
+  wf__copy_method m;
+  wf__plan_print(plan, text, sizeof text);
+  wf__copy_choose(plan, &m);
+  fail_msg("wrong: %s (%s)", text, m.why);
+}
+
+static void check_random_copy(uint64_t *seed, int64_t most, bool normal) {
   wf_plan plan = {.family = WF_FAMILY_COPY, .operands = 2, .outputs = 1};
-  plan.ndim = (uint8_t)(random_next(seed) % 5);
+  plan.ndim = (uint8_t)(random_next(seed) % 7);
   int64_t count = 1;
-  for (int d = 0; d < plan.ndim; d++) count *= plan.size[d] = 1 + (int64_t)(random_next(seed) % (uint64_t)most);
+  for (int d = 0; d < plan.ndim; d++) {
+    plan.size[d] = 1 + (int64_t)(random_next(seed) % (uint64_t)most);
+    if (count * plan.size[d] > 20000) plan.size[d] = 1;
+    count *= plan.size[d];
+  }
   plan.operand[0].dtype = (wf_dtype)(1 + random_next(seed) % 10);
   plan.operand[1].dtype = random_next(seed) % 2 ? plan.operand[0].dtype : (wf_dtype)(1 + random_next(seed) % 10);
   int64_t bytes[2];
@@ -53,18 +68,30 @@ static void check_random_copy(uint64_t *seed, int64_t most) {
     wf__kernels_of(WF__ISA_REF)
         ->convert[plan.operand[1].dtype][plan.operand[0].dtype](expected + (element(&plan, 0, i) - buffer[0].data),
                                                                 element(&plan, 1, i), 1);
+  if (normal) wf__copy_form(&plan);
   assert_ok(wf__exec(&plan));
-  assert_memory_equal(buffer[0].data, expected, (size_t)bytes[0]);
+  if (memcmp(buffer[0].data, expected, (size_t)bytes[0])) fail_with(&plan);
   assert_true(guarded_intact(&buffer[0]) && guarded_intact(&buffer[1]));
   free(expected);
   for (int o = 0; o < 2; o++) guarded_free(&buffer[o]);
 }
 
+/* Plans in any order of dims, then in the normal form, and with stores past the cache from the first byte on. */
 static void random_copies_equal_a_loop_over_indices(void **state) {
   (void)state;
   uint64_t seed = 2024;
-  for (int i = 0; i < 3000; i++) check_random_copy(&seed, 9);
-  for (int i = 0; i < 60; i++) check_random_copy(&seed, 40);
+  int64_t stream_from = wf__copy_stream_from;
+  for (int threads = 1; threads <= 2; threads++) {
+    assert_ok(wf_set_num_threads(threads));
+    for (int streamed = 0; streamed < 2; streamed++) {
+      wf__copy_stream_from = streamed ? 0 : stream_from;
+      for (int i = 0; i < 2500; i++) check_random_copy(&seed, 9, i % 2);
+      for (int i = 0; i < 150; i++) check_random_copy(&seed, 40, i % 2);
+      for (int i = 0; i < 60; i++) check_random_copy(&seed, 300, i % 2);
+    }
+  }
+  wf__copy_stream_from = stream_from;
+  assert_ok(wf_set_num_threads(1));
 }
 
 static void a_large_copy_is_the_same_on_any_number_of_threads(void **state) {

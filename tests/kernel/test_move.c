@@ -13,7 +13,7 @@ static void gather_and_scatter_move_exactly_the_elements_asked_for(void **state)
   uint64_t seed = 7;
   for (int isa = WF__ISA_REF; isa <= (int)best_isa(); isa++)
     for (int k = 0; k < WF__ELEMENT_SIZES; k++)
-      for (int64_t n = 0; n < 70; n += 3)
+      for (int64_t n = 0; n < 300; n += n < 70 ? 3 : 41)
         for (int64_t step = 0; step < 5; step++) {
           size_t size = (size_t)1 << k;
           int64_t stride = step * (int64_t)size;
@@ -75,6 +75,98 @@ static void transposes_agree_with_index_arithmetic_at_every_size(void **state) {
         for (int c = 0; c < 18; c++) check_transpose(isa, k, edges[r], edges[c], (r + c) % 3, (r + c) % 2, &seed);
 }
 
+/* A permutation of n places, `apart` bytes between neighbours. */
+static void shuffled_places(int64_t *place, int64_t n, int64_t apart, uint64_t *seed) {
+  for (int64_t i = 0; i < n; i++) place[i] = i * apart;
+  for (int64_t i = n - 1; i > 0; i--) {
+    int64_t j = (int64_t)(random_next(seed) % (uint64_t)(i + 1)), t = place[i];
+    place[i] = place[j];
+    place[j] = t;
+  }
+}
+
+static void check_transpose_at(int isa, int k, int64_t rows, int64_t cols, uint64_t *seed) {
+  int64_t size = (int64_t)1 << k, to[100], from[100], gap = 3;
+  shuffled_places(to, rows, cols * size + gap, seed);
+  shuffled_places(from, cols, rows * size + gap, seed);
+  guarded dst = guarded_new((size_t)(rows * (cols * size + gap)), (size_t)(size * 3));
+  guarded src = guarded_new((size_t)(cols * (rows * size + gap)), (size_t)size);
+  bytes_fill(src.data, src.bytes, seed);
+  memset(dst.data, 0x3c, dst.bytes);
+  wf__kernels_of((wf__isa)isa)->transpose_at[k](dst.data, to, src.data, from, rows, cols);
+  for (int64_t r = 0; r < rows; r++) {
+    for (int64_t c = 0; c < cols; c++)
+      if (memcmp(dst.data + to[r] + c * size, src.data + from[c] + r * size, (size_t)size))
+        fail_msg("%s, %d bytes, %d x %d: wrong at %d, %d", wf__cpu_isa_name((wf__isa)isa), (int)size, (int)rows,
+                 (int)cols, (int)r, (int)c);
+    for (int64_t b = 0; b < gap; b++) assert_int_equal(dst.data[to[r] + cols * size + b], 0x3c);
+  }
+  assert_true(guarded_intact(&dst));
+  guarded_free(&dst);
+  guarded_free(&src);
+}
+
+static void transposes_between_listed_places_touch_nothing_else(void **state) {
+  (void)state;
+  uint64_t seed = 31;
+  const int64_t edges[] = {1, 2, 3, 5, 7, 8, 9, 15, 16, 17, 31, 33, 63, 64, 65, 100};
+  for (int isa = WF__ISA_REF; isa <= (int)best_isa(); isa++)
+    for (int k = 0; k < WF__ELEMENT_SIZES; k++)
+      for (int r = 0; r < 16; r++)
+        for (int c = 0; c < 16; c++) check_transpose_at(isa, k, edges[r], edges[c], &seed);
+}
+
+static void check_alternating(int isa, int log, int k, int64_t n, uint64_t *seed) {
+  int64_t size = (int64_t)1 << log, place[4];
+  const wf__kernels *kernels = wf__kernels_of((wf__isa)isa);
+  shuffled_places(place, k, n * size, seed);
+  guarded rows = guarded_new((size_t)(k * n * size), (size_t)size);
+  guarded groups = guarded_new((size_t)(k * n * size), (size_t)(3 * size));
+  bytes_fill(groups.data, groups.bytes, seed);
+  kernels->deinterleave[log](rows.data, place, groups.data, n, k);
+  for (int64_t i = 0; i < n; i++)
+    for (int j = 0; j < k; j++)
+      assert_memory_equal(rows.data + place[j] + i * size, groups.data + (i * k + j) * size, (size_t)size);
+  bytes_fill(rows.data, rows.bytes, seed);
+  kernels->interleave[log](groups.data, rows.data, place, n, k);
+  for (int64_t i = 0; i < n; i++)
+    for (int j = 0; j < k; j++)
+      assert_memory_equal(groups.data + (i * k + j) * size, rows.data + place[j] + i * size, (size_t)size);
+  assert_true(guarded_intact(&rows) && guarded_intact(&groups));
+  guarded_free(&rows);
+  guarded_free(&groups);
+}
+
+static void rows_are_split_and_joined_element_by_element(void **state) {
+  (void)state;
+  uint64_t seed = 77;
+  for (int isa = WF__ISA_REF; isa <= (int)best_isa(); isa++)
+    for (int log = 0; log < WF__ELEMENT_SIZES; log++)
+      for (int k = 2; k <= 4; k++)
+        for (int64_t n = 1; n < 300; n += n < 20 ? 1 : 13) check_alternating(isa, log, k, n, &seed);
+}
+
+static void short_runs_of_any_length_move_whole(void **state) {
+  (void)state;
+  uint64_t seed = 41;
+  for (int isa = WF__ISA_REF; isa <= (int)best_isa(); isa++)
+    for (int64_t unit = 1; unit < 150; unit++)
+      for (int64_t n = 1; n < 8; n += 3) {
+        int64_t to = unit + unit % 3, from = unit + unit % 5;
+        guarded dst = guarded_new((size_t)(n * to), 1), src = guarded_new((size_t)((n - 1) * from + unit), 2);
+        bytes_fill(src.data, src.bytes, &seed);
+        memset(dst.data, 0x3c, dst.bytes);
+        wf__kernels_of((wf__isa)isa)->move_units(dst.data, to, src.data, from, n, unit);
+        for (int64_t i = 0; i < n; i++) {
+          assert_memory_equal(dst.data + i * to, src.data + i * from, (size_t)unit);
+          for (int64_t b = unit; b < to; b++) assert_int_equal(dst.data[i * to + b], 0x3c);
+        }
+        assert_true(guarded_intact(&dst));
+        guarded_free(&dst);
+        guarded_free(&src);
+      }
+}
+
 static void streaming_copies_and_fills_stay_inside_their_bytes(void **state) {
   (void)state;
   uint64_t seed = 5;
@@ -100,6 +192,9 @@ static void streaming_copies_and_fills_stay_inside_their_bytes(void **state) {
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(gather_and_scatter_move_exactly_the_elements_asked_for),
     cmocka_unit_test(transposes_agree_with_index_arithmetic_at_every_size),
+    cmocka_unit_test(transposes_between_listed_places_touch_nothing_else),
+    cmocka_unit_test(rows_are_split_and_joined_element_by_element),
+    cmocka_unit_test(short_runs_of_any_length_move_whole),
     cmocka_unit_test(streaming_copies_and_fills_stay_inside_their_bytes),
 };
 WF_TEST_MAIN("kernel/move", tests)

@@ -1,0 +1,280 @@
+/* TILES: the destination is cut into tiles whose extents in copy_method.h say which dims are turned against each other. A tile is turned within
+ * the cache, into a buffer when it is converted or goes past the cache, else straight into place; runs of the buffer are then written out.
+ *
+ * Reading and writing take turns, since a store past the cache holds up loads that miss: the tile's lines of the source are asked for all at
+ * once, and so are the lines that its runs share with their neighbours (both together: from 0.5 to 0.75 of memcpy, 4099 squared, f32, one core). */
+#include <string.h>
+
+#include "exec/copy_rows.h"
+#include "exec/threads.h"
+
+typedef struct job {
+  const wf__copy_method *m;
+  wf__copy_row row; /* how a run is written out, and a row is staged */
+  wf__convert_fn convert;
+  char *dst;
+  const char *src;
+  int64_t tiles[WF_MAX_DIMS]; /* along each dim */
+  int64_t count;
+  int64_t size; /* bytes of an element while it is turned */
+  int size_log;
+  bool prefetch, borders;
+  const int64_t *from, *to, *stage_from; /* places of columns in the source and in the stage, of rows in the buffer */
+} job;
+
+typedef struct tile {
+  int64_t index[WF_MAX_DIMS]; /* in tiles */
+  int64_t extent[WF_MAX_DIMS];
+  char *dst;
+  const char *src;
+} tile;
+
+/* ---- counting through a few dims ------------------------------------------------------------------------------------------------ */
+
+/* Steps through the dims listed, fastest first; false when they are through. */
+static bool step(const job *j, const tile *t, const uint8_t *dims, int n, int64_t *index, int64_t *to, int64_t *from,
+                 int64_t *buffer) {
+  for (int i = 0; i < n; i++) {
+    const wf__copy_dim *d = &j->m->dim[dims[i]];
+    bool on = ++index[i] < t->extent[dims[i]];
+    int64_t by = on ? 1 : 1 - index[i];
+    *to += by * d->to;
+    *from += by * d->from;
+    *buffer += by * d->buffer;
+    if (on) return true;
+    index[i] = 0;
+  }
+  return false;
+}
+
+static int64_t extents_of(const tile *t, const uint8_t *dims, int n) {
+  int64_t count = 1;
+  for (int i = 0; i < n; i++) count *= t->extent[dims[i]];
+  return count;
+}
+
+/* Places of the whole dims listed; those of a smaller tile are the first ones, since only the last dim may be cut. */
+static void list_places(const wf__copy_method *m, const uint8_t *dims, int n, bool source, int64_t *place) {
+  int64_t count = 1;
+  place[0] = 0;
+  for (int i = 0; i < n; i++) {
+    const wf__copy_dim *d = &m->dim[dims[i]];
+    int64_t stride = source ? d->from : d->buffer;
+    for (int64_t k = 1; k < d->extent; k++)
+      for (int64_t p = 0; p < count; p++) place[k * count + p] = place[p] + k * stride;
+    count *= d->extent;
+  }
+}
+
+/* ---- turning -------------------------------------------------------------------------------------------------------------------- */
+
+/* Brings the rows of the source of one block side by side, as elements of the size that is turned. */
+static void stage_rows(const job *j, char *stage, const char *src, int64_t columns, int64_t rows) {
+  const wf__copy_method *m = j->m;
+  int64_t stride = m->dim[m->fastest].from;
+  wf__copy_row row = j->row;
+  row.convert = m->cast == WF__CAST_BEFORE ? j->convert : NULL;
+  row.from_size = m->from_size;
+  row.from_log = wf__copy_log(m->from_size);
+  row.to_size = row.to_stride = j->size;
+  row.to_log = j->size_log;
+  row.stream = false;
+  for (int64_t c = 0; c < columns; c++)
+    wf__copy_row_move(&row, stage + c * m->stage_pitch, src + j->from[c], stride, rows);
+}
+
+static void turn_squares(const job *j, char *to, const char *src, int64_t columns, int64_t rows) {
+  if (!j->m->staged) {
+    j->row.kernels->transpose_at[j->size_log](to, j->to, src, j->from, rows, columns);
+    return;
+  }
+  char stage[WF__COPY_BUFFER] __attribute__((aligned(WF__COPY_LINE)));
+  stage_rows(j, stage, src, columns, rows);
+  j->row.kernels->transpose_at[j->size_log](to, j->to, stage, j->stage_from, rows, columns);
+}
+
+static void turn_by_dims(const job *j, const tile *t, char *to) {
+  const wf__copy_method *m = j->m;
+  int64_t columns = extents_of(t, m->column, m->columns), rows = extents_of(t, m->row, m->rows);
+  int64_t index[WF_MAX_DIMS] = {0}, unused = 0, from = 0, buffer = 0;
+  do {
+    if (m->turn == WF__TURN_SPLIT)
+      j->row.kernels->deinterleave[j->size_log](to + buffer, j->to, t->src + from, columns, (int)rows);
+    else if (m->turn == WF__TURN_JOIN)
+      j->row.kernels->interleave[j->size_log](to + buffer, t->src + from, j->from, rows, (int)columns);
+    else turn_squares(j, to + buffer, t->src + from, columns, rows);
+  } while (step(j, t, m->other, m->others, index, &unused, &from, &buffer));
+}
+
+/* Along the longest dim inside, the others around it. */
+static void turn_by_moves(const job *j, const tile *t, char *to) {
+  const wf__copy_method *m = j->m;
+  int last = m->ndim - 1, inner = -1, n = 0;
+  bool runs = m->dim[last].from == m->from_size && m->dim[last].buffer == j->size;
+  int64_t unit = runs ? t->extent[last] * j->size : j->size;
+  uint8_t dims[WF_MAX_DIMS];
+  for (int d = last - runs; d >= 0; d--)
+    if (inner < 0 || t->extent[d] > t->extent[inner]) inner = d;
+  for (int d = last - runs; d >= 0; d--)
+    if (d != inner && t->extent[d] > 1) dims[n++] = (uint8_t)d;
+  int64_t index[WF_MAX_DIMS] = {0}, unused = 0, from = 0, buffer = 0;
+  do {
+    j->row.kernels->move_units(to + buffer, m->dim[inner].buffer, t->src + from, m->dim[inner].from, t->extent[inner],
+                               unit);
+  } while (step(j, t, dims, n, index, &unused, &from, &buffer));
+}
+
+/* ---- reading and writing ---------------------------------------------------------------------------------------------------------- */
+
+static int outer_dims(const job *j, uint8_t *dims) {
+  int n = 0;
+  for (int d = j->m->ndim - 1 - j->m->run; d >= 0; d--)
+    if (j->m->dim[d].extent > 1) dims[n++] = (uint8_t)d;
+  return n;
+}
+
+static int64_t run_elements(const job *j, const tile *t) {
+  int64_t run = 1;
+  for (int d = j->m->ndim - 1; d >= j->m->ndim - j->m->run; d--) run *= t->extent[d];
+  return run;
+}
+
+static void write_out(const job *j, const tile *t, const char *block) {
+  uint8_t dims[WF_MAX_DIMS];
+  int n = outer_dims(j, dims);
+  int64_t index[WF_MAX_DIMS] = {0}, to = 0, unused = 0, buffer = 0, run = run_elements(j, t);
+  do {
+    wf__copy_row_move(&j->row, t->dst + to, block + buffer, j->size, run);
+  } while (step(j, t, dims, n, index, &to, &unused, &buffer));
+}
+
+/* Asks for the lines that runs of the tile share with what lies before and behind. */
+static void ask_for_borders(const job *j, const tile *t) {
+  uint8_t dims[WF_MAX_DIMS];
+  int n = outer_dims(j, dims);
+  int64_t index[WF_MAX_DIMS] = {0}, to = 0, unused = 0, buffer = 0, bytes = run_elements(j, t) * j->m->to_size;
+  do {
+    __builtin_prefetch(t->dst + to, 1);
+    __builtin_prefetch(t->dst + to + bytes, 1);
+  } while (step(j, t, dims, n, index, &to, &unused, &buffer));
+}
+
+static void ask_for_source(const job *j, const tile *t) {
+  const wf__copy_method *m = j->m;
+  int64_t columns = extents_of(t, m->column, m->columns);
+  int64_t bytes = extents_of(t, m->row, m->rows) * m->dim[m->fastest].from;
+  int64_t index[WF_MAX_DIMS] = {0}, unused = 0, from = 0, buffer = 0;
+  do {
+    for (int64_t c = 0; c < columns; c++)
+      for (int64_t at = 0; at < bytes; at += WF__COPY_LINE) __builtin_prefetch(t->src + from + j->from[c] + at);
+  } while (step(j, t, m->other, m->others, index, &unused, &from, &buffer));
+}
+
+static void do_tile(const job *j, const tile *t, char *block) {
+  if (j->borders) ask_for_borders(j, t);
+  if (j->prefetch) ask_for_source(j, t);
+  char *to = j->m->buffered ? block : t->dst;
+  if (j->m->turn == WF__TURN_MOVES) turn_by_moves(j, t, to);
+  else turn_by_dims(j, t, to);
+  if (j->m->buffered) write_out(j, t, block);
+}
+
+/* ---- all tiles -------------------------------------------------------------------------------------------------------------------- */
+
+static void set_tile(const job *j, tile *t, int d, int64_t index) {
+  const wf__copy_dim *dim = &j->m->dim[d];
+  t->dst += (index - t->index[d]) * dim->extent * dim->to;
+  t->src += (index - t->index[d]) * dim->extent * dim->from;
+  t->index[d] = index;
+  int64_t left = dim->size - index * dim->extent;
+  t->extent[d] = left < dim->extent ? left : dim->extent;
+}
+
+static void do_tiles(const job *j, int64_t begin, int64_t end, char *block) {
+  tile t = {.dst = j->dst, .src = j->src};
+  int64_t rest = begin;
+  for (int d = j->m->ndim - 1; d >= 0; d--) {
+    set_tile(j, &t, d, rest % j->tiles[d]);
+    rest /= j->tiles[d];
+  }
+  for (int64_t n = begin; n < end; n++) {
+    do_tile(j, &t, block);
+    for (int d = j->m->ndim - 1; d >= 0; d--) {
+      bool on = t.index[d] + 1 < j->tiles[d];
+      set_tile(j, &t, d, on ? t.index[d] + 1 : 0);
+      if (on) break;
+    }
+  }
+  if (j->m->stream) wf__stream_fence();
+}
+
+static void do_buffered(void *context, int64_t begin, int64_t end) {
+  char block[WF__COPY_BUFFER] __attribute__((aligned(WF__COPY_LINE)));
+  do_tiles(context, begin, end, block);
+}
+
+static void do_in_place(void *context, int64_t begin, int64_t end) { do_tiles(context, begin, end, NULL); }
+
+static void run_tiles(job *j) {
+  const wf__copy_method *m = j->m;
+  int64_t elements = 1;
+  j->count = 1;
+  for (int d = 0; d < m->ndim; d++) {
+    j->tiles[d] = (m->dim[d].size + m->dim[d].extent - 1) / m->dim[d].extent;
+    j->count *= j->tiles[d];
+    elements *= m->dim[d].extent;
+  }
+  wf__parallel(j->count, (WF__GRAIN + elements - 1) / elements, m->buffered ? do_buffered : do_in_place, j);
+}
+
+/* The lists are as long as this tile needs them. */
+static void run_squares(job *j) {
+  const wf__copy_method *m = j->m;
+  int64_t columns = 1, rows = 1;
+  for (int i = 0; i < m->columns; i++) columns *= m->dim[m->column[i]].extent;
+  for (int i = 0; i < m->rows; i++) rows *= m->dim[m->row[i]].extent;
+  int64_t from[columns], to[rows], stage_from[m->staged ? columns : 1];
+  list_places(m, m->column, m->columns, true, from);
+  list_places(m, m->row, m->rows, false, to);
+  for (int64_t c = 0; m->staged && c < columns; c++) stage_from[c] = c * m->stage_pitch;
+  j->from = from;
+  j->to = to;
+  j->stage_from = stage_from;
+  j->prefetch = m->stream;
+  run_tiles(j);
+}
+
+/* SPLIT lists its few rows, JOIN its few columns. */
+static void run_alternating(job *j) {
+  const wf__copy_method *m = j->m;
+  int64_t places[4];
+  if (m->turn == WF__TURN_SPLIT) {
+    list_places(m, m->row, m->rows, false, places);
+    j->to = places;
+  } else {
+    list_places(m, m->column, m->columns, true, places);
+    j->from = places;
+  }
+  run_tiles(j);
+}
+
+wf_status wf__copy_tiles(const wf__copy_method *m, char *dst, const char *src) {
+  const wf__kernels *kernels = wf__kernels_now();
+  job j = {.m = m, .dst = dst, .src = src};
+  j.convert = m->from == m->to ? NULL : kernels->convert[m->from][m->to];
+  j.size = m->cast == WF__CAST_BEFORE ? m->to_size : m->from_size;
+  j.size_log = wf__copy_log(j.size);
+  j.row = (wf__copy_row){.kernels = kernels,
+                         .convert = m->cast == WF__CAST_AFTER ? j.convert : NULL,
+                         .to_size = m->to_size,
+                         .from_size = j.size,
+                         .to_log = wf__copy_log(m->to_size),
+                         .from_log = j.size_log,
+                         .to_stride = m->dim[m->ndim - 1].to,
+                         .stream = m->stream};
+  j.borders = m->stream;
+  if (m->turn == WF__TURN_SQUARES) run_squares(&j);
+  else if (m->turn == WF__TURN_MOVES) run_tiles(&j);
+  else run_alternating(&j);
+  return WF_OK;
+}
