@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY_THREADS = 't', KEY_WARM = 256, KEY_RANDOM, KEY_SEED };
+enum { KEY_THREADS = 't', KEY_WARM = 256, KEY_RUNS, KEY_RANDOM, KEY_SEED };
 
 typedef struct options {
   bench bench;
@@ -30,6 +30,7 @@ static const struct argp_option option_table[] = {
     {"filter", 'f', "RE", 0, "only the cases whose name matches RE", 0},
     {"json", 'j', NULL, 0, "print one JSON array", 0},
     {"threads", KEY_THREADS, "N", 0, "threads of kernels; micro and copy: OMP_NUM_THREADS, else 1", 0},
+    {"runs", KEY_RUNS, "N", 0, "micro and copy: timed runs of a case (default 15)", 0},
     {NULL, 0, NULL, 0, "Suite copy:", 1},
     {"warm", KEY_WARM, NULL, 0, "the same buffers every time, as programs that time libtorch do", 1},
     {"random", KEY_RANDOM, "N", 0, "N random layouts instead of the named cases", 1},
@@ -56,6 +57,10 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
     case KEY_THREADS:
       parse_number(state, "threads", arg, 1, 4096, &number);
       o->bench.threads = (int)number;
+      return 0;
+    case KEY_RUNS:
+      parse_number(state, "runs", arg, 1, BENCH_MOST_RUNS, &number);
+      o->bench.runs = (int)number;
       return 0;
     case KEY_WARM: o->bench.warm = true; return 0;
     case KEY_RANDOM: parse_number(state, "random", arg, 1, 1000000, &o->bench.random); return 0;
@@ -141,7 +146,7 @@ int command_bench(int argc, char **argv) {
       "  micro    ns of calls on small tensors\n"
       "  copy     GB/s of copies, casts and operators that memory bounds, beside memcpy\n"
       "  loader   images/s of the four pipelines on the emulated accelerator\v"
-      "A figure is the median of 15 runs. copy measures cold: buffers rotate through four times the last-level cache. The limit "
+      "A figure is the median of its runs. copy measures cold: buffers rotate through four times the last-level cache. The limit "
       "is the better of memcpy and a copy by streaming stores, both measured between the runs.\n\n"
       "Examples:\n"
       "  weft bench copy --filter transpose\n"
@@ -151,7 +156,7 @@ int command_bench(int argc, char **argv) {
       NULL,
       NULL};
   argp_err_exit_status = EXIT_MISUSE;
-  options o = {0};
+  options o = {.bench.runs = BENCH_RUNS};
   argp_parse(&argp, argc, argv, 0, NULL, &o);
   const suite *s = NULL;
   for (int i = 0; i < SUITES; i++)

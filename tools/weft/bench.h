@@ -6,7 +6,9 @@
 
 #include "weft.h"
 
-#define BENCH_RUNS 15 /* timed runs of a case, of which the median counts */
+/* Timed runs of a case, of which the median counts: as a rule, and at most. */
+#define BENCH_RUNS 15
+#define BENCH_MOST_RUNS 999
 
 /* One figure. limit: what the machine could do at best, in the same unit; 0 when there is no such figure. by_memcpy: what memcpy reached
  * beside it; 0 likewise. */
@@ -20,7 +22,7 @@ typedef struct bench {
   const char *suite;
   bool json, filtered;
   regex_t filter;
-  int threads;
+  int threads, runs;
   bool warm;            /* copy: the same buffers every time, instead of rotating ones */
   int64_t random, seed; /* copy: so many random layouts instead of the named cases; 0 for none */
   int printed;

@@ -176,13 +176,14 @@ static void free_results(results *kept) {
 /* ---- a case ----------------------------------------------------------------------------------------------------------------- */
 
 typedef struct timings {
-  double run[BENCH_RUNS], memcpy[BENCH_RUNS], stream[BENCH_RUNS]; /* seconds */
+  double run[BENCH_MOST_RUNS], memcpy[BENCH_MOST_RUNS], stream[BENCH_MOST_RUNS]; /* seconds */
+  int runs;
 } timings;
 
 static bool measure_cold(const copy_case *c, machine *m, timings *s) {
   results kept = {0};
   bool good = true;
-  for (int r = -WARM_UP; r < BENCH_RUNS && good; r++) {
+  for (int r = -WARM_UP; r < s->runs && good; r++) {
     if (r >= 0) s->memcpy[r] = machine_memcpy(m, MACHINE_BLOCK);
     if (r >= 0) s->stream[r] = machine_stream(m, MACHINE_BLOCK);
     wf_tensor *t[OPERANDS] = {0};
@@ -213,25 +214,25 @@ static void measure_neighbours(machine *m, timings *s, int from, int to) {
 static bool measure_warm(const copy_case *c, machine *m, timings *s) {
   results kept = {0};
   wf_tensor *t[OPERANDS] = {0};
-  measure_neighbours(m, s, 0, BENCH_RUNS / 2);
+  measure_neighbours(m, s, 0, s->runs / 2);
   make_operands(c, m, true, t);
-  for (int r = -WARM_UP; r < BENCH_RUNS; r++) {
+  for (int r = -WARM_UP; r < s->runs; r++) {
     double seconds = run_once(c, t, &kept);
     if (r >= 0) s->run[r] = seconds;
   }
   free_operands(t);
-  measure_neighbours(m, s, BENCH_RUNS / 2, BENCH_RUNS);
+  measure_neighbours(m, s, s->runs / 2, s->runs);
   return !wf_error_peek().status;
 }
 
 static bool run_case(bench *b, const copy_case *c, machine *m) {
-  timings s;
+  timings s = {.runs = b->runs};
   if (!(b->warm ? measure_warm : measure_cold)(c, m, &s)) return false;
-  double by_memcpy = 2e-9 * MACHINE_BLOCK / bench_median(s.memcpy, BENCH_RUNS);
-  double by_stream = 2e-9 * MACHINE_BLOCK / bench_median(s.stream, BENCH_RUNS);
+  double by_memcpy = 2e-9 * MACHINE_BLOCK / bench_median(s.memcpy, s.runs);
+  double by_stream = 2e-9 * MACHINE_BLOCK / bench_median(s.stream, s.runs);
   bench_print(b, (bench_row){.name = c->name,
                              .unit = "GB/s",
-                             .value = c->bytes * 1e-9 / bench_median(s.run, BENCH_RUNS),
+                             .value = c->bytes * 1e-9 / bench_median(s.run, s.runs),
                              .limit = by_stream > by_memcpy ? by_stream : by_memcpy,
                              .by_memcpy = by_memcpy});
   return true;
@@ -239,15 +240,15 @@ static bool run_case(bench *b, const copy_case *c, machine *m) {
 
 /* The machine's own rows: what it does when nothing runs between. */
 static void run_machine(bench *b, machine *m) {
-  double by_memcpy[BENCH_RUNS], by_stream[BENCH_RUNS];
-  for (int r = -WARM_UP; r < BENCH_RUNS; r++) {
+  double by_memcpy[BENCH_MOST_RUNS], by_stream[BENCH_MOST_RUNS];
+  for (int r = -WARM_UP; r < b->runs; r++) {
     if (b->warm) machine_rewind(m);
     double first = 2e-9 * MACHINE_BLOCK / machine_memcpy(m, MACHINE_BLOCK);
     if (b->warm) machine_rewind(m);
     double second = 2e-9 * MACHINE_BLOCK / machine_stream(m, MACHINE_BLOCK);
     if (r >= 0) by_memcpy[r] = first, by_stream[r] = second;
   }
-  double copied = bench_median(by_memcpy, BENCH_RUNS), streamed = bench_median(by_stream, BENCH_RUNS);
+  double copied = bench_median(by_memcpy, b->runs), streamed = bench_median(by_stream, b->runs);
   double limit = copied > streamed ? copied : streamed;
   bench_row row = {.name = "memcpy_64MiB", .unit = "GB/s", .value = copied, .limit = limit, .by_memcpy = copied};
   if (bench_wants(b, row.name)) bench_print(b, row);

@@ -15,7 +15,8 @@
 #endif
 
 #define ALIGNMENT 128
-#define CACHES 4 /* so many last-level caches lie between two uses of a buffer */
+#define CACHES 4                /* so many last-level caches lie between two uses of a buffer */
+#define DRAWN ((size_t)1 << 20) /* bytes of numbers that are drawn; then they repeat */
 #define USUAL_CACHE ((size_t)32 << 20)
 
 typedef void (*copy_fn)(char *dst, const char *src, size_t bytes);
@@ -170,10 +171,13 @@ size_t machine_free_bytes(void) {
 void machine_fill(void *to, size_t bytes) {
   uint16_t *at = to;
   uint32_t state = 1;
-  for (size_t i = 0; i < bytes / 2; i++) {
+  size_t drawn = bytes < DRAWN ? bytes : DRAWN;
+  for (size_t i = 0; i < drawn / 2; i++) {
     state = state * 1664525u + 1013904223u;
     at[i] = (uint16_t)(0x3c00 | state >> 22);
   }
+  for (size_t done = drawn; done < bytes; done += drawn)
+    memcpy((char *)to + done, to, bytes - done < drawn ? bytes - done : drawn);
 }
 
 bool machine_open(machine *m, size_t largest, bool cold, int threads) {

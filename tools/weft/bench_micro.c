@@ -60,21 +60,21 @@ static const micro_case cases[] = {
     {"view_autograd", view_recorded, SMALL_CALLS, true},
 };
 
-static double measure(const micro_case *c, const tensors *t) {
-  double ns[BENCH_RUNS];
-  for (int r = -1; r < BENCH_RUNS; r++) {
+static double measure(const micro_case *c, const tensors *t, int runs) {
+  double ns[BENCH_MOST_RUNS];
+  for (int r = -1; r < runs; r++) {
     int64_t start = wf_clock_ns();
     for (int i = 0; i < c->calls; i++) c->call(t);
     if (r >= 0) ns[r] = (double)(wf_clock_ns() - start) / c->calls;
   }
-  return bench_median(ns, BENCH_RUNS);
+  return bench_median(ns, runs);
 }
 
 static bool run_cases(bench *b, const tensors *t) {
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     if (!bench_wants(b, cases[i].name)) continue;
     bool was = wf_grad_set_enabled(cases[i].recorded);
-    double ns = measure(&cases[i], t);
+    double ns = measure(&cases[i], t, b->runs);
     wf_grad_set_enabled(was);
     if (wf_error_peek().status) return false;
     bench_print(b, (bench_row){.name = cases[i].name, .unit = "ns", .value = ns, .lower_is_better = true});

@@ -110,16 +110,16 @@ static double run_once(const layout *l, machine *m) {
   return (double)(end - start) * 1e-9;
 }
 
-static bool measure(layout *l, machine *m) {
-  double run[BENCH_RUNS], by_memcpy[BENCH_RUNS];
-  for (int r = -WARM_UP; r < BENCH_RUNS; r++) {
+static bool measure(layout *l, machine *m, int runs) {
+  double run[BENCH_MOST_RUNS], by_memcpy[BENCH_MOST_RUNS];
+  for (int r = -WARM_UP; r < runs; r++) {
     double first = machine_memcpy(m, l->bytes), second = run_once(l, m);
     if (r < 0) continue;
     by_memcpy[r] = first;
     run[r] = second;
   }
-  l->value = 2e-9 * (double)l->bytes / bench_median(run, BENCH_RUNS);
-  l->by_memcpy = 2e-9 * (double)l->bytes / bench_median(by_memcpy, BENCH_RUNS);
+  l->value = 2e-9 * (double)l->bytes / bench_median(run, runs);
+  l->by_memcpy = 2e-9 * (double)l->bytes / bench_median(by_memcpy, runs);
   return !wf_error_peek().status;
 }
 
@@ -160,7 +160,7 @@ static bool run_layouts(bench *b, machine *m, layout *l) {
   for (int64_t i = 0; i < b->random; i++) {
     draw_layout(&l[n], &state);
     if (!bench_wants(b, in_words(&l[n], text))) continue;
-    if (!measure(&l[n], m)) return false;
+    if (!measure(&l[n], m, b->runs)) return false;
     bench_print(
         b,
         (bench_row){
