@@ -43,8 +43,7 @@ static int64_t elements(const wf_plan *plan) {
 
 /* ---- accounting -------------------------------------------------------------------------------------------------------------- */
 
-/* Elements that an operand has at different places. */
-static int64_t distinct(const wf_plan *plan, int o) {
+int64_t wf__copy_distinct(const wf_plan *plan, int o) {
   int64_t count = 1;
   for (int d = 0; d < plan->ndim; d++)
     if (plan->operand[o].stride[d] != 0 || plan->size[d] == 0) count *= plan->size[d];
@@ -79,8 +78,8 @@ wf_status wf__copy_account(wf_plan *plan, const wf_tensor *src, bool implicit) {
                    : plan->operand[0].dtype != plan->operand[1].dtype ? WF_EVENT_CAST
                                                                       : WF_EVENT_COPY;
   plan->tag.implicit = implicit && !wf__self.asked;
-  plan->tag.bytes_written = distinct(plan, 0) * (int64_t)wf_dtype_size(plan->operand[0].dtype);
-  plan->tag.bytes_read = has_source ? distinct(plan, 1) * (int64_t)wf_dtype_size(plan->operand[1].dtype) : 0;
+  plan->tag.bytes_written = wf__copy_distinct(plan, 0) * (int64_t)wf_dtype_size(plan->operand[0].dtype);
+  plan->tag.bytes_read = has_source ? wf__copy_distinct(plan, 1) * (int64_t)wf_dtype_size(plan->operand[1].dtype) : 0;
   if (WF__LIKELY(!plan->tag.implicit || wf__self.copy_policy == WF_COPY_ALLOW)) return WF_OK;
   return has_source ? meet_policy(src, plan) : WF_OK;
 }
@@ -120,8 +119,7 @@ static bool has_same_steps(const wf_plan *plan) {
   return wf_dtype_size(to->dtype) == wf_dtype_size(from->dtype);
 }
 
-/* Whether a write may hit an element that is still to be read. The plan is in normal form. */
-static bool disturbs_source(const wf_plan *plan) {
+bool wf__copy_disturbs_source(const wf_plan *plan) {
   const wf_operand *to = &plan->operand[0], *from = &plan->operand[1];
   int64_t distance = (char *)from->data - (char *)to->data, size = (int64_t)wf_dtype_size(to->dtype);
   if (distance >= extent(plan, 0) || -distance >= extent(plan, 1)) return false;
@@ -130,7 +128,7 @@ static bool disturbs_source(const wf_plan *plan) {
   return !same_steps || !is_nested(plan, size) || reaches(plan, 0, distance, size);
 }
 
-static bool copies_onto_itself(const wf_plan *plan) {
+bool wf__copy_is_onto_itself(const wf_plan *plan) {
   const wf_operand *to = &plan->operand[0], *from = &plan->operand[1];
   return to->data == from->data && to->dtype == from->dtype && has_same_steps(plan);
 }
@@ -151,18 +149,24 @@ wf_status wf__copy(wf_tensor *dst, const wf_tensor *src, bool non_blocking, bool
   if (elements(&plan) == 0) return WF_OK;
   wf__copy_form(&plan);
   if (wf__device_of(dst) != wf__device_of(src)) return wf__copy_between(dst, src, &plan, non_blocking, implicit);
-  if (copies_onto_itself(&plan)) return WF_OK;
-  if (dst->storage == src->storage && disturbs_source(&plan)) return copy_through_temporary(dst, src, implicit);
+  if (wf__copy_is_onto_itself(&plan)) return WF_OK;
+  if (dst->storage == src->storage && wf__copy_disturbs_source(&plan))
+    return copy_through_temporary(dst, src, implicit);
   WF__TRY(wf__copy_account(&plan, src, implicit));
   return wf__launch(wf__device_of(dst), &plan);
 }
 
+void wf__copy_fill_plan(wf_plan *plan, const wf_tensor *dst) {
+  *plan = (wf_plan){.family = WF_FAMILY_COPY, .operands = 1, .outputs = 1, .ndim = (uint8_t)dst->layout.ndim};
+  wf__operand_of(dst, &plan->operand[0]);
+  for (int d = 0; d < dst->layout.ndim; d++) plan->size[d] = dst->layout.size[d];
+}
+
 wf_status wf__fill(wf_tensor *dst, wf_scalar value) {
   if (dst->layout.numel == 0) return WF_OK;
-  wf_plan plan = {
-      .family = WF_FAMILY_COPY, .operands = 1, .outputs = 1, .ndim = (uint8_t)dst->layout.ndim, .scalar = {value}};
-  wf__operand_of(dst, &plan.operand[0]);
-  for (int d = 0; d < dst->layout.ndim; d++) plan.size[d] = dst->layout.size[d];
+  wf_plan plan;
+  wf__copy_fill_plan(&plan, dst);
+  plan.scalar[0] = value;
   wf__copy_form(&plan);
   WF__TRY(wf__copy_account(&plan, dst, false));
   return wf__launch(wf__device_of(dst), &plan);

@@ -1,6 +1,7 @@
 /* The copy engine: every copy of the library goes through wf__copy.
  *   form.c     the normal form that a copy is brought to       copy.c    within one device, fills, overlap, policy
- *   between.c  between devices                                 copies.c  new tensors that are copies */
+ *   between.c  between devices                                 copies.c  new tensors that are copies
+ *   explain.c  what a copy would do, for people */
 #ifndef WF_COPY_COPY_H
 #define WF_COPY_COPY_H
 
@@ -18,5 +19,9 @@ wf_tensor *wf__contiguous(const wf_tensor *self, wf_memory_format format, bool i
 wf_tensor *wf__clone(const wf_tensor *self, wf_memory_format format, bool implicit);
 /* self as another dtype and device (NONE, NULL: unchanged), preserving layout. Caller's reference; self when nothing changes. */
 wf_tensor *wf__to(const wf_tensor *self, wf_dtype dtype, wf__device *device, bool non_blocking, bool implicit);
+
+/* Method, normal form and reasons of wf__copy(dst, src), or of a fill for src NULL. Errors: shapes that don't broadcast. */
+struct wf_copy_explanation;
+wf_status wf__copy_explain(const wf_tensor *dst, const wf_tensor *src, struct wf_copy_explanation *explanation);
 
 #endif

@@ -19,13 +19,14 @@ static const command commands[] = {
     {"bench", command_bench, "measure, and print the figures beside the machine's limit"},
     {"audit", command_audit, "name what a PyTorch trace copies, waits for and leaves idle"},
     {"check", command_check, "compare two traces: what got worse, as exit status"},
+    {"copy-plan", command_copy_plan, "what the copy engine does for a layout, why, and how fast"},
 };
 #define COMMANDS ((int)(sizeof commands / sizeof *commands))
 
 static int print_help(FILE *out) {
   fprintf(out,
           "Usage: weft COMMAND [OPTION...]\nA tensor runtime in which every byte that moves is accounted for.\n\n");
-  for (int i = 0; i < COMMANDS; i++) fprintf(out, "  %-8s %s\n", commands[i].name, commands[i].summary);
+  for (int i = 0; i < COMMANDS; i++) fprintf(out, "  %-9s %s\n", commands[i].name, commands[i].summary);
   fprintf(
       out,
       "\n  --help     this list; 'weft COMMAND --help' tells more\n  --version  the version\n\nExample:\n  weft train --epochs 1 --report report.html\n");

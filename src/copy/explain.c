@@ -1,0 +1,57 @@
+/* What a copy would do, in numbers and words for people. The method comes from exec/, by the function that chooses it when the copy runs. */
+#include <weft/copy.h>
+
+#include "copy/internal.h"
+#include "exec/copy_method.h"
+
+static wf_status say(wf_copy_explanation *e, wf_copy_method method, const char *name, const char *why) {
+  e->method = method;
+  e->name = name;
+  e->why = why;
+  return WF_OK;
+}
+
+static void say_form(wf_copy_explanation *e, const wf_plan *plan) {
+  e->ndim = plan->ndim;
+  for (int d = 0; d < plan->ndim; d++) {
+    e->size[d] = plan->size[d];
+    e->dst_step[d] = plan->operand[0].stride[d];
+    e->src_step[d] = plan->operands > 1 ? plan->operand[1].stride[d] : 0;
+  }
+}
+
+static wf_status say_method(wf_copy_explanation *e, const wf_plan *plan) {
+  static const struct {
+    wf_copy_method method;
+    const char *name;
+  } methods[] = {
+      [WF__COPY_FILL] = {WF_METHOD_FILL, "fill"},     [WF__COPY_RUN] = {WF_METHOD_ROWS, "rows"},
+      [WF__COPY_ROWS] = {WF_METHOD_ROWS, "rows"},     [WF__COPY_TILES] = {WF_METHOD_STRAIGHT, "straight"},
+      [WF__COPY_BLOCKS] = {WF_METHOD_TILES, "tiles"}, [WF__COPY_GATHER] = {WF_METHOD_ROWS, "rows"},
+  };
+  wf__copy_method m;
+  wf__copy_method_of(plan, &m);
+  e->stores = m.why_stream;
+  e->streaming = m.stream;
+  e->element_bytes = m.element;
+  return say(e, methods[m.kind].method, methods[m.kind].name, m.why);
+}
+
+wf_status wf__copy_explain(const wf_tensor *dst, const wf_tensor *src, wf_copy_explanation *e) {
+  wf_plan plan;
+  *e = (wf_copy_explanation){.turn = "", .convert = "", .stores = ""};
+  if (src) WF__TRY(wf__copy_plan(&plan, dst, src));
+  else wf__copy_fill_plan(&plan, dst);
+  wf__copy_form(&plan);
+  say_form(e, &plan);
+  if (dst->layout.numel == 0) return say(e, WF_METHOD_NOTHING, "nothing", "there are no elements");
+  int64_t to = (int64_t)wf_dtype_size(plan.operand[0].dtype), from = src ? (int64_t)wf__itemsize(src) : 0;
+  if (src && wf__copy_is_onto_itself(&plan))
+    return say(e, WF_METHOD_NOTHING, "nothing", "each element is at its place already");
+  e->bytes_written = wf__copy_distinct(&plan, 0) * to;
+  e->bytes_read = src ? wf__copy_distinct(&plan, 1) * from : 0;
+  if (src && wf__device_of(dst) != wf__device_of(src))
+    return say(e, WF_METHOD_TRANSFER, "transfer", "source and destination are on different devices");
+  e->temporary = src && dst->storage == src->storage && wf__copy_disturbs_source(&plan);
+  return say_method(e, &plan);
+}
