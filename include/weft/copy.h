@@ -64,7 +64,7 @@ typedef struct wf_copy_explanation {
   wf_copy_method method;
   const char *name;    /* "tiles" */
   const char *why;     /* why this method */
-  const char *turn;    /* how a tile gets from the source's order into the destination's */
+  const char *way;     /* where elements are between one side and the other */
   const char *convert; /* when elements are cast */
   const char *stores;  /* how results are stored, and why */
   bool streaming;      /* stores go past the cache */

@@ -39,7 +39,7 @@ static wf_status say_method(wf_copy_explanation *e, const wf_plan *plan) {
 
 wf_status wf__copy_explain(const wf_tensor *dst, const wf_tensor *src, wf_copy_explanation *e) {
   wf_plan plan;
-  *e = (wf_copy_explanation){.turn = "", .convert = "", .stores = ""};
+  *e = (wf_copy_explanation){.way = "", .convert = "", .stores = ""};
   if (src) WF__TRY(wf__copy_plan(&plan, dst, src));
   else wf__copy_fill_plan(&plan, dst);
   wf__copy_form(&plan);

@@ -108,12 +108,15 @@ static void put_gap(FILE *f, int x, int y) {
       x + 1, y + 1, CELL_W - 2, CELL_H - 2);
 }
 
-/* by_down: the source's lines run along the dim that goes down here. */
+/* by_down: the source's lines run along the dim that goes down here; where the source stands still, it is one line. */
 static void put_grid(FILE *f, const wf_copy_explanation *e, const grid *g, int64_t element, bool by_down) {
+  int lines = by_down ? g->down : g->across;
+  bool one_line = lines < 0 || e->src_step[lines] == 0;
   for (int j = 0; j < g->rows; j++)
     for (int i = 0; i < g->columns; i++) {
       int x = g->x + i * (1 + g->gaps) * CELL_W, y = TOP + j * CELL_H;
-      put_cell(f, x, y, source_place(e, element, g->across, i, g->down, j), colours[(by_down ? j : i) % COLOURS]);
+      put_cell(f, x, y, source_place(e, element, g->across, i, g->down, j),
+               colours[one_line ? 0 : (by_down ? j : i) % COLOURS]);
       for (int k = 1; k <= g->gaps; k++) put_gap(f, x + k * CELL_W, y);
     }
 }
@@ -166,7 +169,7 @@ static words words_for(const copy_request *r, const wf_copy_explanation *e) {
   words w = {0};
   size_t room = sizeof w.line[0], from = wf_dtype_size(r->from.dtype), to = wf_dtype_size(r->to.dtype);
   snprintf(w.line[w.n++], room, "%s: %s", e->name, e->why);
-  if (*e->turn) snprintf(w.line[w.n++], room, "%s", e->turn);
+  if (*e->way) snprintf(w.line[w.n++], room, "%s", e->way);
   if (*e->convert) snprintf(w.line[w.n++], room, "%s", e->convert);
   if (from == to) snprintf(w.line[w.n], room, "elements of %zu bytes", from);
   else snprintf(w.line[w.n], room, "elements of %zu bytes become %zu", from, to);

@@ -305,7 +305,7 @@ static void print_words(const copy_request *r, const wf_copy_explanation *e, con
   print_side("destination", &r->to);
   print_form(r, e);
   printf("%-13s%s: %s\n", "method", e->name, e->why);
-  print_clause("", e->turn);
+  print_clause("", e->way);
   print_clause("cast", e->convert);
   print_clause("stores", e->stores);
   if (e->element_bytes > (int64_t)wf_dtype_size(r->to.dtype))
@@ -329,8 +329,8 @@ static void print_json(const copy_request *r, const wf_copy_explanation *e, cons
   print_list(", \"destination_step\": [", e->dst_step, e->ndim, "]");
   print_list(", \"source_step\": [", e->src_step, e->ndim, "]");
   print_list(", \"tile\": [", e->tile, e->ndim && e->tile[e->ndim - 1] ? e->ndim : 0, "]},\n");
-  printf("  \"method\": \"%s\",\n  \"why\": \"%s\",\n  \"turn\": \"%s\",\n  \"cast\": \"%s\",\n  \"stores\": \"%s\",\n",
-         e->name, e->why, e->turn, e->convert, e->stores);
+  printf("  \"method\": \"%s\",\n  \"why\": \"%s\",\n  \"way\": \"%s\",\n  \"cast\": \"%s\",\n  \"stores\": \"%s\",\n",
+         e->name, e->why, e->way, e->convert, e->stores);
   printf("  \"streaming\": %s,\n  \"element_bytes\": %lld,\n  \"bytes_read\": %lld,\n  \"bytes_written\": %lld,\n",
          e->streaming ? "true" : "false", (long long)e->element_bytes, (long long)e->bytes_read,
          (long long)e->bytes_written);
