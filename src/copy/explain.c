@@ -20,6 +20,45 @@ static void say_form(wf_copy_explanation *e, const wf_plan *plan) {
   }
 }
 
+#ifdef WF__COPY_LINE
+/* Where elements are between one side and the other. */
+static const char *way_of(const wf__copy_method *m) {
+  if (m->how != WF__COPY_TILES) return "";
+  if (m->staged && m->buffered)
+    return "rows of the source are brought side by side first, and turned into a buffer from which whole runs are stored";
+  if (m->staged) return "rows of the source are brought side by side first, and turned into place";
+  if (m->buffered) return "tiles are turned into a buffer in the cache, from which whole runs are stored";
+  return "tiles are turned straight into place";
+}
+
+static const char *conversion_of(const wf__copy_method *m) {
+  if (m->to == m->from) return "";
+  if (m->how != WF__COPY_TILES) return "elements are converted on their way";
+  return m->cast == WF__CAST_BEFORE ? "elements are converted before they are turned: the new ones are smaller"
+                                    : "elements are converted after they were turned, on their way out";
+}
+
+static wf_status say_method(wf_copy_explanation *e, const wf_plan *plan) {
+  static const struct {
+    wf_copy_method method;
+    const char *name;
+  } methods[] = {
+      [WF__COPY_NOTHING] = {WF_METHOD_NOTHING, "nothing"}, [WF__COPY_FILL] = {WF_METHOD_FILL, "fill"},
+      [WF__COPY_ROWS] = {WF_METHOD_ROWS, "rows"},          [WF__COPY_STRAIGHT] = {WF_METHOD_STRAIGHT, "straight"},
+      [WF__COPY_TILES] = {WF_METHOD_TILES, "tiles"},
+  };
+  wf__copy_method m;
+  wf__copy_choose(plan, &m);
+  e->way = way_of(&m);
+  e->convert = conversion_of(&m);
+  e->stores = m.why_stream;
+  e->streaming = m.stream;
+  e->element_bytes = m.to_size;
+  /* The dims that became one wider element belong to a tile as a whole. */
+  for (int d = 0; d < e->ndim && m.how == WF__COPY_TILES; d++) e->tile[d] = d < m.ndim ? m.dim[d].extent : e->size[d];
+  return say(e, methods[m.how].method, methods[m.how].name, m.why);
+}
+#else
 static wf_status say_method(wf_copy_explanation *e, const wf_plan *plan) {
   static const struct {
     wf_copy_method method;
@@ -36,6 +75,7 @@ static wf_status say_method(wf_copy_explanation *e, const wf_plan *plan) {
   e->element_bytes = m.element;
   return say(e, methods[m.kind].method, methods[m.kind].name, m.why);
 }
+#endif
 
 wf_status wf__copy_explain(const wf_tensor *dst, const wf_tensor *src, wf_copy_explanation *e) {
   wf_plan plan;
