@@ -9,6 +9,7 @@
 #include <weft/create.h>
 #include <weft/data.h>
 #include <weft/device.h>
+#include <weft/explain.h>
 #include <weft/dtype.h>
 #include <weft/functional.h>
 #include <weft/index.h>

@@ -20,8 +20,4 @@ wf_tensor *wf__clone(const wf_tensor *self, wf_memory_format format, bool implic
 /* self as another dtype and device (NONE, NULL: unchanged), preserving layout. Caller's reference; self when nothing changes. */
 wf_tensor *wf__to(const wf_tensor *self, wf_dtype dtype, wf__device *device, bool non_blocking, bool implicit);
 
-/* Method, normal form and reasons of wf__copy(dst, src), or of a fill for src NULL. Errors: shapes that don't broadcast. */
-struct wf_copy_explanation;
-wf_status wf__copy_explain(const wf_tensor *dst, const wf_tensor *src, struct wf_copy_explanation *explanation);
-
 #endif

@@ -1,5 +1,5 @@
 /* What a copy would do, in numbers and words for people. The method comes from exec/, by the function that chooses it when the copy runs. */
-#include <weft/copy.h>
+#include <weft/explain.h>
 
 #include "copy/internal.h"
 #include "exec/copy_method.h"
@@ -77,7 +77,7 @@ static wf_status say_method(wf_copy_explanation *e, const wf_plan *plan) {
 }
 #endif
 
-wf_status wf__copy_explain(const wf_tensor *dst, const wf_tensor *src, wf_copy_explanation *e) {
+static wf_status tell(const wf_tensor *dst, const wf_tensor *src, wf_copy_explanation *e) {
   wf_plan plan;
   *e = (wf_copy_explanation){.way = "", .convert = "", .stores = ""};
   if (src) WF__TRY(wf__copy_plan(&plan, dst, src));
@@ -94,4 +94,14 @@ wf_status wf__copy_explain(const wf_tensor *dst, const wf_tensor *src, wf_copy_e
     return say(e, WF_METHOD_TRANSFER, "transfer", "source and destination are on different devices");
   e->temporary = src && dst->storage == src->storage && wf__copy_disturbs_source(&plan);
   return say_method(e, &plan);
+}
+
+/* Checks as copy_ does, and stops where that begins to write. */
+wf_status wf_copy_explain(const wf_tensor *dst, const wf_tensor *src, wf_copy_explanation *explanation) {
+  WF__OP("copy_explain", wf__self.pending);
+  WF__CHECK(dst && explanation, WF_VALUE, "copy_explain: dst and explanation can't be NULL");
+  WF__TRY(tell(dst, src, explanation));
+  if (explanation->method == WF_METHOD_NOTHING) return WF_OK;
+  WF__TRY(wf__check_internal_overlap(dst));
+  return src ? wf__check_partial_overlap(dst, src) : WF_OK;
 }

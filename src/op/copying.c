@@ -183,18 +183,6 @@ static wf_status write_over(wf_tensor *self, const wf_tensor *source, bool non_b
   return status;
 }
 
-/* Checks as write_over does, and stops where that begins to write. */
-wf_status wf_copy_explain(const wf_tensor *dst, const wf_tensor *src, wf_copy_explanation *explanation) {
-  WF__OP("copy_explain", wf__self.pending);
-  WF__TRY(wf__given(dst, "dst"));
-  if (src && !is_same(dst, src)) {
-    WF__TRY(check_shapes(dst, src));
-    WF__TRY(wf__check_partial_overlap(dst, src));
-  }
-  WF__TRY(wf__check_internal_overlap(dst));
-  return wf__copy_explain(dst, src, explanation);
-}
-
 wf_status wf_copy_(wf_tensor *self, const wf_tensor *source, bool non_blocking) {
   WF__OP("copy_", wf__self.pending);
   WF__TRY(wf__given(self, "self"));
