@@ -17,7 +17,8 @@ wf_tensor *wf__changed(const wf__change *c) {
 }
 
 static wf_status check_overlaps(const wf__change *c) {
-  WF__TRY(wf__check_internal_overlap(c->self));
+  if (c->warns) wf__warn_of_overlap(c->self, "index_fill_", "tensor[mask] = scalar");
+  else WF__TRY(wf__check_internal_overlap(c->self));
   WF__TRY(wf__check_no_overlap(c->self, c->index));
   return c->source ? wf__check_no_overlap(c->self, c->source) : WF_OK;
 }

@@ -14,6 +14,7 @@ typedef struct wf__change {
   /* Writes to target, self or a copy of it. */
   wf_status (*write)(const struct wf__change *c, wf_tensor *target);
   const wf__node_class *derivative; /* edges self, source; slot 0 keeps the index; its payload is a wf__along */
+  bool warns;                       /* in place on a tensor with internal overlap is allowed */
 } wf__change;
 
 typedef struct wf__along {

@@ -46,6 +46,7 @@ wf_status wf_fill_tensor_(wf_tensor *self, const wf_tensor *value) {
   WF__TRY(wf__inplace_check(self, inputs, 2));
   WF__CHECK(value->layout.ndim == 0, WF_RUNTIME,
             "fill_ only supports 0-dimension value tensor but got tensor with %d dimensions.", value->layout.ndim);
+  if (self->storage == value->storage) WF__TRY(wf__check_internal_overlap(self)); /* a copy_ then, in PyTorch */
   wf_scalar number = wf_item(value);
   WF__TRY(wf__self.pending);
   WF__TRY(wf__scalar_check_fits(number, (wf_dtype)self->dtype));

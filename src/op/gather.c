@@ -149,7 +149,8 @@ static wf_status write_scatter_add(const wf__change *c, wf_tensor *target) { ret
 
 static wf__change scattering(const wf_tensor *self, int64_t dim, const wf_tensor *index, wf__operand_arg src) {
   return (wf__change){
-      self, index, src.tensor, dim, src.scalar, write_scatter, src.tensor ? &scatter_class : &scatter_value_class};
+      self, index, src.tensor, dim, src.scalar, write_scatter, src.tensor ? &scatter_class : &scatter_value_class,
+      false};
 }
 
 wf_tensor *wf__op_scatter(wf_tensor *self, int64_t dim, wf_tensor *index, wf__operand_arg src) {
@@ -189,14 +190,14 @@ wf_status wf_scatter_value_(wf_tensor *self, int64_t dim, const wf_tensor *index
 
 wf_tensor *wf_scatter_add(const wf_tensor *self, int64_t dim, const wf_tensor *index, const wf_tensor *src) {
   WF__OP("scatter_add", NULL);
-  wf__change c = {self, index, src, dim, wf_no_scalar(), write_scatter_add, &scatter_add_class};
+  wf__change c = {self, index, src, dim, wf_no_scalar(), write_scatter_add, &scatter_add_class, false};
   WF__TRY_OR(wf__given(src, "src"), NULL);
   return check_scatter(&c) ? NULL : wf__changed(&c);
 }
 
 wf_status wf_scatter_add_(wf_tensor *self, int64_t dim, const wf_tensor *index, const wf_tensor *src) {
   WF__OP("scatter_add_", wf__self.pending);
-  wf__change c = {self, index, src, dim, wf_no_scalar(), write_scatter_add, &scatter_add_class};
+  wf__change c = {self, index, src, dim, wf_no_scalar(), write_scatter_add, &scatter_add_class, false};
   WF__TRY(wf__given(src, "src"));
   WF__TRY(check_scatter(&c));
   return wf__change_in_place(&c);

@@ -126,7 +126,7 @@ static wf__node *put_node(const wf_tensor *self, const wf_tensor *values, const 
 }
 
 static wf_status check_overlaps(const wf_tensor *self, const wf_tensor *values, const wf__indices *list) {
-  WF__TRY(wf__check_internal_overlap(self));
+  wf__warn_of_overlap(self, "index_put_", "tensor[indices] = tensor");
   WF__TRY(wf__check_no_overlap(self, values));
   for (int d = 0; d < self->layout.ndim; d++)
     if (list->at[d]) WF__TRY(wf__check_no_overlap(self, list->at[d]));

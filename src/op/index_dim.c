@@ -180,7 +180,7 @@ static wf_status write_add(const wf__change *c, wf_tensor *target) {
 
 static wf__change adding(const wf_tensor *self, int64_t dim, const wf_tensor *index, const wf_tensor *source,
                          wf_scalar alpha) {
-  return (wf__change){self, index, source, dim, alpha, write_add, &add_class};
+  return (wf__change){self, index, source, dim, alpha, write_add, &add_class, false};
 }
 
 wf_tensor *wf_index_add(const wf_tensor *self, int64_t dim, const wf_tensor *index, const wf_tensor *source,
@@ -260,13 +260,13 @@ static wf_status write_copy(const wf__change *c, wf_tensor *target) {
 
 wf_tensor *wf_index_copy(const wf_tensor *self, int64_t dim, const wf_tensor *index, const wf_tensor *source) {
   WF__OP("index_copy", NULL);
-  wf__change c = {self, index, source, dim, wf_no_scalar(), write_copy, &copy_class};
+  wf__change c = {self, index, source, dim, wf_no_scalar(), write_copy, &copy_class, false};
   return check_copy(&c) ? NULL : wf__changed(&c);
 }
 
 wf_status wf_index_copy_(wf_tensor *self, int64_t dim, const wf_tensor *index, const wf_tensor *source) {
   WF__OP("index_copy_", wf__self.pending);
-  wf__change c = {self, index, source, dim, wf_no_scalar(), write_copy, &copy_class};
+  wf__change c = {self, index, source, dim, wf_no_scalar(), write_copy, &copy_class, false};
   WF__TRY(check_copy(&c));
   return wf__change_in_place(&c);
 }
@@ -305,7 +305,7 @@ static wf_status write_fill(const wf__change *c, wf_tensor *target) {
 
 static wf__change filling(const wf_tensor *self, int64_t dim, const wf_tensor *index, wf__operand_arg value) {
   return (wf__change){
-      self, index, value.tensor, dim, value.scalar, write_fill, value.tensor ? &fill_tensor_class : &fill_class};
+      self, index, value.tensor, dim, value.scalar, write_fill, value.tensor ? &fill_tensor_class : &fill_class, true};
 }
 
 wf_tensor *wf__op_index_fill(wf_tensor *self, int64_t dim, wf_tensor *index, wf__operand_arg value) {

@@ -78,15 +78,25 @@ static wf_status lay_table(walk *w, const wf_tensor *self, wf__layout *l) {
   return wf__layout_recount(l);
 }
 
-/* The k-th index with size 1 in the dims of the result that it doesn't belong to. */
+/* The k-th index over the common shape of indices, with size 1 in the other dims of the result. Their strides are those of a view: they have a
+ * say in the order of dims. */
 static wf_tensor *lay_index(const walk *w, const wf_tensor *index, int ndim) {
-  wf__layout l = {.ndim = ndim, .numel = index->layout.numel, .offset = index->layout.offset};
-  int lead = w->first + w->shape_n - index->layout.ndim;
-  for (int d = 0; d < ndim; d++) {
-    bool own = d >= lead && d < lead + index->layout.ndim;
-    l.size[d] = own ? index->layout.size[d - lead] : 1;
-    l.stride[d] = own && l.size[d] != 1 ? index->layout.stride[d - lead] : 0;
+  wf__layout wide = {.ndim = w->shape_n}, l = {.ndim = ndim, .offset = index->layout.offset};
+  int missing = w->shape_n - index->layout.ndim;
+  for (int d = 0; d < wide.ndim; d++) {
+    wide.size[d] = w->shape[d];
+    wide.stride[d] =
+        d < missing || index->layout.size[d - missing] != w->shape[d] ? 0 : index->layout.stride[d - missing];
   }
+  for (int d = 0; d < ndim; d++) {
+    bool own = d >= w->first && d < w->first + w->shape_n;
+    l.size[d] = own ? w->shape[d - w->first] : 1;
+    l.stride[d] = own ? wide.stride[d - w->first] : 0;
+  }
+  WF__TRY_OR(wf__layout_recount(&wide), NULL);
+  WF__TRY_OR(wf__layout_recount(&l), NULL);
+  int64_t stride[WF_MAX_DIMS];
+  if (l.numel && wf__view_strides(&wide, wf__layout_sizes(&l), stride)) memcpy(l.stride, stride, sizeof stride);
   return wf__tensor_alias(index, (wf_dtype)index->dtype, &l);
 }
 

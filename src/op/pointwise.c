@@ -102,6 +102,7 @@ static wf_status build(job *j, wf_tensor *out) {
   j->it.parameters = j->def->parameters;
   j->it.joins_number = j->def->joins_number;
   j->it.no_overlap_check = j->def->warns_only;
+  if (j->def->warns_only && out) wf__warn_of_overlap(out, "masked_fill_", "tensor[mask] = scalar");
   if (j->def->warns_only && out)
     for (int i = 1; i < j->def->inputs; i++)
       if (j->in[i]) WF__TRY(wf__check_partial_overlap(out, j->in[i]));
@@ -237,6 +238,14 @@ static wf_status over_self(const wf__pw_def *def, const wf__operand_arg *in, con
     wf__save_output(node, def->inputs, self, 0);
   wf__node_release(node);
   return wf__self.pending;
+}
+
+void wf__warn_of_overlap(const wf_tensor *self, const char *op, const char *example) {
+  if (WF__LIKELY(wf__overlap_within(&self->layout) != WF__OVERLAP_YES)) return;
+  wf__log(WF_LOG_WARNING,
+          "Use of %s on expanded tensors is deprecated. Please clone() the tensor before performing this operation. "
+          "This also applies to advanced indexing e.g. %s",
+          op, example);
 }
 
 wf_status wf__refused_over(const wf_tensor *self, const wf_tensor *const *inputs, int n) {

@@ -29,9 +29,6 @@ class Parts(Case):
             return None
         return self.rng.choice(names[-4:] if self.chance(0.6) else names)
 
-    def of(self, name):
-        return self.registers[name]
-
     def dim(self, t, more=0):
         n = max(t.dim() + more, 1)
         if self.wrong():
@@ -64,7 +61,7 @@ class Parts(Case):
     def scalar(self):
         r = self.rng
         if self.wrong():
-            return r.choice([300, -200, 2**40, -(2**63), 1e300, 'nan', 'inf', '-inf', 3.7, True])
+            return r.choice([300, -200, 2**40, -(2**40), 1e300, 'nan', 'inf', '-inf', 3.7, True])
         return r.choice([0, 1, 2, -1, 3, -3, 2.0, 0.5, -1.5, 2.5, True, False, 1.0, 100])
 
     def values(self, dtype, n):

@@ -209,6 +209,9 @@ class Case:
         self.count, self.useless = 0, False
         torch.set_grad_enabled(True)
 
+    def of(self, name):
+        return self.registers[name]
+
     def storage(self, t):
         return t.untyped_storage()._cdata
 
@@ -260,6 +263,8 @@ class Case:
                     self.unknown.add(self.storage(t))
             if op == 'view_dtype' and tensors[0].is_floating_point() and bool(tensors[0].isnan().any()):
                 self.unknown.add(self.storage(t))  # which nan it is
+            if op == 'view_dtype' and t.dtype == torch.bool != tensors[0].dtype:
+                self.unknown.add(self.storage(t))  # which byte is true
             other_types = any(o.dtype != t.dtype for o in self.registers.values() if isinstance(o, torch.Tensor) and self.storage(o) == self.storage(t))
             if tainted and plain_name not in GENTLE or plain_name in APPROXIMATE and other_types:
                 self.unknown.add(self.storage(t))  # errors may grow
