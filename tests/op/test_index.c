@@ -298,7 +298,11 @@ static void writing_in_place_counts_versions_and_refuses_shared_memory(void **st
   assert_ok(wf_requires_grad_(leaf, true));
   assert_int_equal(wf_index_fill_(leaf, 0, zero, wf_float(1)), WF_RUNTIME);
   assert_error(WF_RUNTIME, "a leaf Variable that requires grad is being used in an in-place operation.");
-  assert_int_equal(wf_index_put_(wf_expand(v3, WF_SHAPE(2, 3)), L(i2), number, false), WF_RUNTIME);
+  wf_tensor *wide = wf_expand(v3, WF_SHAPE(2, 3)), *ten = wf_full(WF_SHAPE0, wf_float(10), NULL);
+  assert_ok(wf_index_put_(wide, L(zero), ten, false)); /* PyTorch only warns here */
+  assert_ok(wf_index_fill_(wide, 1, zero, wf_float(4)));
+  assert_elements(wf_clone(v3, WF_FORMAT_PRESERVE), 4, 10, 10);
+  assert_int_equal(wf_index_copy_(wide, 0, zero, wf_ones(WF_SHAPE(1, 3), NULL)), WF_RUNTIME);
   wf_error_take();
   wf_scope_end(scope, NULL);
 }
