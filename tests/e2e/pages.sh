@@ -1,7 +1,8 @@
 #!/bin/sh
 # What README and docs show runs as shown. Blocks of a page run in order, in one folder a page:
 #   c     a program that opens with "/* NAME.c" is written to NAME.c, and compiles alone
-#   sh    runs, with ./dev for that of this tree; what one exports holds for the later ones. `./dev test` doesn't run: it runs this
+#   sh    runs, with ./dev and build/… at the start of a line for those of this tree; what one exports holds for the later ones.
+#         `./dev test` doesn't run: it runs this
 #   text  right after sh: what that printed
 here=$(dirname -- "$0")
 # shellcheck source=tests/harness/tap.sh
@@ -10,7 +11,8 @@ here=$(dirname -- "$0")
 # A home without a space: $(pkg-config …) in a shell can't have one.
 HOME=$(mktemp -d)
 WEFT_DEV="$root/dev"
-export HOME WEFT_DEV
+WEFT_BUILD=$(cd "$build" && pwd)
+export HOME WEFT_DEV WEFT_BUILD
 trap 'rm -rf "$work" "$HOME"' EXIT
 
 compiles() {
@@ -20,7 +22,7 @@ compiles() {
 }
 
 runs() {
-  sed "s|\./dev |\"\$WEFT_DEV\" |g" "$1" >"$1.run"
+  sed "s|\./dev |\"\$WEFT_DEV\" |g; s|^build/|\"\$WEFT_BUILD\"/|" "$1" >"$1.run"
   {
     [ ! -e exports ] || cat exports
     cat "$1.run"
