@@ -20,7 +20,6 @@ static void say_form(wf_copy_explanation *e, const wf_plan *plan) {
   }
 }
 
-#ifdef WF__COPY_LINE
 /* Where elements are between one side and the other. */
 static const char *way_of(const wf__copy_method *m) {
   if (m->how != WF__COPY_TILES) return "";
@@ -58,24 +57,6 @@ static wf_status say_method(wf_copy_explanation *e, const wf_plan *plan) {
   for (int d = 0; d < e->ndim && m.how == WF__COPY_TILES; d++) e->tile[d] = d < m.ndim ? m.dim[d].extent : e->size[d];
   return say(e, methods[m.how].method, methods[m.how].name, m.why);
 }
-#else
-static wf_status say_method(wf_copy_explanation *e, const wf_plan *plan) {
-  static const struct {
-    wf_copy_method method;
-    const char *name;
-  } methods[] = {
-      [WF__COPY_FILL] = {WF_METHOD_FILL, "fill"},     [WF__COPY_RUN] = {WF_METHOD_ROWS, "rows"},
-      [WF__COPY_ROWS] = {WF_METHOD_ROWS, "rows"},     [WF__COPY_TILES] = {WF_METHOD_STRAIGHT, "straight"},
-      [WF__COPY_BLOCKS] = {WF_METHOD_TILES, "tiles"}, [WF__COPY_GATHER] = {WF_METHOD_ROWS, "rows"},
-  };
-  wf__copy_method m;
-  wf__copy_method_of(plan, &m);
-  e->stores = m.why_stream;
-  e->streaming = m.stream;
-  e->element_bytes = m.element;
-  return say(e, methods[m.kind].method, methods[m.kind].name, m.why);
-}
-#endif
 
 static wf_status tell(const wf_tensor *dst, const wf_tensor *src, wf_copy_explanation *e) {
   wf_plan plan;

@@ -98,7 +98,8 @@ static void put_line(FILE *f, int x, int y, const char *class, const char *text)
 static void put_cell(FILE *f, int x, int y, int64_t place, const char *colour) {
   fprintf(f, "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"%s\" stroke=\"#fff\"/>\n", x, y, CELL_W, CELL_H,
           colour);
-  fprintf(f, "<text x=\"%d\" y=\"%d\" class=\"n\">%lld</text>\n", x + CELL_W / 2, y + 15, (long long)place);
+  const char *fit = place >= 10000 ? " textLength=\"30\" lengthAdjust=\"spacingAndGlyphs\"" : "";
+  fprintf(f, "<text x=\"%d\" y=\"%d\" class=\"n\"%s>%lld</text>\n", x + CELL_W / 2, y + 15, fit, (long long)place);
 }
 
 static void put_gap(FILE *f, int x, int y) {
