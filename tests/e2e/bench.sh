@@ -30,8 +30,8 @@ ok "micro's rows are ns, of which fewer are better" holds "$work/micro.json" \
   "all(r['suite'] == 'micro' and r['unit'] == 'ns' and r['better'] == 'lower' and 0 < r['value'] < 1e8 and r['limit'] is None for r in d)"
 
 ok "copy runs warm" measured "$work/warm.json" copy --warm
-ok "copy has the cases that libtorch's program has, and two of the machine" equal "$(names_of "$work/warm.json")" \
-  "$({ peer_names copy && printf 'memcpy_64MiB\nstream_64MiB\n'; } | sort)"
+ok "copy has the cases that libtorch's program has, and four of the machine" equal "$(names_of "$work/warm.json")" \
+  "$({ peer_names copy && printf '%s_64MiB\n' memcpy stream read write; } | sort)"
 ok "a row has suite, unit, direction, limit and shares that fit" holds "$work/warm.json" \
   "all(r['suite'] == 'copy' and r['unit'] == 'GB/s' and r['better'] == 'higher' and r['limit'] >= r['memcpy'] > 0 \
     and abs(r['limit_ratio'] - r['value'] / r['limit']) < 1e-3 and abs(r['memcpy_ratio'] - r['value'] / r['memcpy']) < 1e-3 for r in d)"

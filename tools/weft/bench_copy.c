@@ -184,8 +184,8 @@ static bool measure_cold(const copy_case *c, machine *m, timings *s) {
   results kept = {0};
   bool good = true;
   for (int r = -WARM_UP; r < s->runs && good; r++) {
-    if (r >= 0) s->memcpy[r] = machine_memcpy(m, MACHINE_BLOCK);
-    if (r >= 0) s->stream[r] = machine_stream(m, MACHINE_BLOCK);
+    if (r >= 0) s->memcpy[r] = machine_time(m, MACHINE_MEMCPY, MACHINE_BLOCK);
+    if (r >= 0) s->stream[r] = machine_time(m, MACHINE_STREAM, MACHINE_BLOCK);
     wf_tensor *t[OPERANDS] = {0};
     make_operands(c, m, false, t);
     if (r == -WARM_UP) good = keep_results(c, t, m, &kept);
@@ -203,11 +203,11 @@ static bool measure_cold(const copy_case *c, machine *m, timings *s) {
 static void measure_neighbours(machine *m, timings *s, int from, int to) {
   for (int i = from; i < to; i++) {
     machine_rewind(m);
-    s->memcpy[i] = machine_memcpy(m, MACHINE_BLOCK);
+    s->memcpy[i] = machine_time(m, MACHINE_MEMCPY, MACHINE_BLOCK);
   }
   for (int i = from; i < to; i++) {
     machine_rewind(m);
-    s->stream[i] = machine_stream(m, MACHINE_BLOCK);
+    s->stream[i] = machine_time(m, MACHINE_STREAM, MACHINE_BLOCK);
   }
 }
 
@@ -238,23 +238,34 @@ static bool run_case(bench *b, const copy_case *c, machine *m) {
   return true;
 }
 
-/* The machine's own rows: what it does when nothing runs between. */
+/* The machine's own rows: what it does when nothing runs between. The limit of all rows is the better of the two copies; reading alone and
+ * writing alone are what bounds an operator that only does one. */
 static void run_machine(bench *b, machine *m) {
-  double by_memcpy[BENCH_MOST_RUNS], by_stream[BENCH_MOST_RUNS];
-  for (int r = -WARM_UP; r < b->runs; r++) {
-    if (b->warm) machine_rewind(m);
-    double first = 2e-9 * MACHINE_BLOCK / machine_memcpy(m, MACHINE_BLOCK);
-    if (b->warm) machine_rewind(m);
-    double second = 2e-9 * MACHINE_BLOCK / machine_stream(m, MACHINE_BLOCK);
-    if (r >= 0) by_memcpy[r] = first, by_stream[r] = second;
-  }
-  double copied = bench_median(by_memcpy, b->runs), streamed = bench_median(by_stream, b->runs);
-  double limit = copied > streamed ? copied : streamed;
-  bench_row row = {.name = "memcpy_64MiB", .unit = "GB/s", .value = copied, .limit = limit, .by_memcpy = copied};
-  if (bench_wants(b, row.name)) bench_print(b, row);
-  row.name = "stream_64MiB";
-  row.value = streamed;
-  if (bench_wants(b, row.name)) bench_print(b, row);
+  static const struct {
+    const char *name;
+    int directions;
+  } kinds[] = {[MACHINE_MEMCPY] = {"memcpy_64MiB", 2},
+               [MACHINE_STREAM] = {"stream_64MiB", 2},
+               [MACHINE_READ] = {"read_64MiB", 1},
+               [MACHINE_WRITE] = {"write_64MiB", 1}};
+  enum { KINDS = sizeof kinds / sizeof *kinds };
+  double seconds[KINDS][BENCH_MOST_RUNS], value[KINDS];
+  for (int r = -WARM_UP; r < b->runs; r++)
+    for (int k = 0; k < KINDS; k++) {
+      if (b->warm) machine_rewind(m);
+      double once = machine_time(m, (machine_traffic)k, MACHINE_BLOCK);
+      if (r >= 0) seconds[k][r] = once;
+    }
+  for (int k = 0; k < KINDS; k++)
+    value[k] = 1e-9 * MACHINE_BLOCK * kinds[k].directions / bench_median(seconds[k], b->runs);
+  double limit = value[MACHINE_MEMCPY] > value[MACHINE_STREAM] ? value[MACHINE_MEMCPY] : value[MACHINE_STREAM];
+  for (int k = 0; k < KINDS; k++)
+    if (bench_wants(b, kinds[k].name))
+      bench_print(b, (bench_row){.name = kinds[k].name,
+                                 .unit = "GB/s",
+                                 .value = value[k],
+                                 .limit = limit,
+                                 .by_memcpy = value[MACHINE_MEMCPY]});
 }
 
 bool bench_copy(bench *b) {

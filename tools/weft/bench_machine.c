@@ -41,9 +41,28 @@ struct machine_team {
 
 static void copy_by_memcpy(char *dst, const char *src, size_t bytes) { memcpy(dst, src, bytes); }
 
+/* What the reading loops found, so that they can't be left out. */
+static volatile uint64_t seen;
+
 #ifdef __x86_64__
-__attribute__((target("avx512f"))) static void stream_avx512(char *dst, const char *src, size_t bytes) {
+#define AVX512 __attribute__((target("avx512f")))
+
+AVX512 static void stream_avx512(char *dst, const char *src, size_t bytes) {
   for (size_t i = 0; i < bytes; i += 64) _mm512_stream_si512((void *)(dst + i), _mm512_loadu_si512(src + i));
+  _mm_sfence();
+}
+AVX512 static void read_avx512(char *dst, const char *src, size_t bytes) {
+  (void)dst;
+  __m512i a = _mm512_setzero_si512(), b = a;
+  for (size_t i = 0; i < bytes; i += 128) {
+    a = _mm512_or_si512(a, _mm512_loadu_si512(src + i));
+    b = _mm512_or_si512(b, _mm512_loadu_si512(src + i + 64));
+  }
+  seen = (uint64_t)_mm512_reduce_or_epi64(_mm512_or_si512(a, b));
+}
+AVX512 static void write_avx512(char *dst, const char *src, size_t bytes) {
+  (void)src;
+  for (size_t i = 0; i < bytes; i += 64) _mm512_stream_si512((void *)(dst + i), _mm512_set1_epi16(0x3c00));
   _mm_sfence();
 }
 
@@ -51,24 +70,54 @@ static void stream_sse2(char *dst, const char *src, size_t bytes) {
   for (size_t i = 0; i < bytes; i += 16) _mm_stream_si128((void *)(dst + i), _mm_loadu_si128((const void *)(src + i)));
   _mm_sfence();
 }
-
-static void copy_by_stream(char *dst, const char *src, size_t bytes) {
-  size_t whole = bytes & ~(size_t)63;
-  if (__builtin_cpu_supports("avx512f")) stream_avx512(dst, src, whole);
-  else stream_sse2(dst, src, whole);
-  memcpy(dst + whole, src + whole, bytes - whole);
+static void read_sse2(char *dst, const char *src, size_t bytes) {
+  (void)dst;
+  __m128i a = _mm_setzero_si128();
+  for (size_t i = 0; i < bytes; i += 16) a = _mm_or_si128(a, _mm_loadu_si128((const void *)(src + i)));
+  seen = (uint64_t)_mm_cvtsi128_si64(a);
+}
+static void write_sse2(char *dst, const char *src, size_t bytes) {
+  (void)src;
+  for (size_t i = 0; i < bytes; i += 16) _mm_stream_si128((void *)(dst + i), _mm_set1_epi16(0x3c00));
+  _mm_sfence();
 }
 #else
-static void copy_by_stream(char *dst, const char *src, size_t bytes) { memcpy(dst, src, bytes); }
+static void read_plainly(char *dst, const char *src, size_t bytes) {
+  (void)dst;
+  uint64_t all = 0;
+  for (size_t i = 0; i < bytes; i += 8) {
+    uint64_t word;
+    memcpy(&word, src + i, 8);
+    all |= word;
+  }
+  seen = all;
+}
+static void write_plainly(char *dst, const char *src, size_t bytes) {
+  (void)src;
+  memset(dst, 0x3c, bytes);
+}
 #endif
+
+/* The loop for one kind of traffic, for whole blocks of 128 bytes; memcpy and memset where there is nothing better. */
+static copy_fn loop_for(machine_traffic traffic) {
+#ifdef __x86_64__
+  static const copy_fn wide[] = {copy_by_memcpy, stream_avx512, read_avx512, write_avx512};
+  static const copy_fn narrow[] = {copy_by_memcpy, stream_sse2, read_sse2, write_sse2};
+  return (__builtin_cpu_supports("avx512f") ? wide : narrow)[traffic];
+#else
+  static const copy_fn plain[] = {copy_by_memcpy, copy_by_memcpy, read_plainly, write_plainly};
+  return plain[traffic];
+#endif
+}
 
 /* ---- threads --------------------------------------------------------------------------------------------------------------- */
 
-/* The part of the work that one thread does, from whole lines on. */
+/* The part of the work that one thread does, from whole blocks on. */
 static void do_part(const machine_team *t, int number) {
-  size_t piece = (t->bytes / (size_t)t->threads + 63) & ~(size_t)63, first = piece * (size_t)number;
+  size_t piece = (t->bytes / (size_t)t->threads + 127) & ~(size_t)127, first = piece * (size_t)number;
   if (first >= t->bytes) return;
-  t->copy(t->dst + first, t->src + first, first + piece < t->bytes ? piece : t->bytes - first);
+  t->copy(t->dst ? t->dst + first : NULL, t->src ? t->src + first : NULL,
+          first + piece < t->bytes ? piece : t->bytes - first);
 }
 
 static void *serve(void *context) {
@@ -117,16 +166,16 @@ static double now(void) {
 /* With several threads the library's may still spin for work, on cores that are needed here. */
 static void let_others_sleep(void) { nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL); }
 
-static double time_copy(machine *m, copy_fn copy, size_t bytes) {
+double machine_time(machine *m, machine_traffic traffic, size_t bytes) {
   machine_team *t = m->team;
-  t->src = machine_take(m, bytes);
-  t->dst = machine_take(m, bytes);
-  t->copy = copy;
-  t->bytes = bytes;
+  t->src = traffic == MACHINE_WRITE ? NULL : machine_take(m, bytes);
+  t->dst = traffic == MACHINE_READ ? NULL : machine_take(m, bytes);
+  t->copy = loop_for(traffic);
+  t->bytes = traffic == MACHINE_MEMCPY ? bytes : bytes & ~(size_t)127;
   if (t->threads > 1) let_others_sleep();
   double start = now();
   if (t->threads == 1) {
-    copy(t->dst, t->src, bytes);
+    t->copy(t->dst, t->src, t->bytes);
   } else {
     pthread_barrier_wait(&t->begin);
     do_part(t, 0);
@@ -134,9 +183,6 @@ static double time_copy(machine *m, copy_fn copy, size_t bytes) {
   }
   return now() - start;
 }
-
-double machine_memcpy(machine *m, size_t bytes) { return time_copy(m, copy_by_memcpy, bytes); }
-double machine_stream(machine *m, size_t bytes) { return time_copy(m, copy_by_stream, bytes); }
 
 /* ---- memory ---------------------------------------------------------------------------------------------------------------- */
 

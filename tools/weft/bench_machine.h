@@ -6,7 +6,7 @@
 
 #include "bench.h"
 
-#define MACHINE_BLOCK ((size_t)64 << 20) /* bytes that memcpy_64MiB and stream_64MiB copy */
+#define MACHINE_BLOCK ((size_t)64 << 20) /* bytes of the machine's own rows, as memcpy_64MiB */
 
 typedef struct machine_team machine_team;
 
@@ -28,9 +28,10 @@ void *machine_take(machine *m, size_t bytes);
 /* The next stretch is the arena's first again. */
 void machine_rewind(machine *m);
 
-/* Seconds for copying `bytes` between two stretches that it takes: by memcpy, or by stores that go past the cache; by all threads. */
-double machine_memcpy(machine *m, size_t bytes);
-double machine_stream(machine *m, size_t bytes);
+/* Kinds of traffic. STREAM, WRITE: by stores that go past the cache. */
+typedef enum machine_traffic { MACHINE_MEMCPY, MACHINE_STREAM, MACHINE_READ, MACHINE_WRITE } machine_traffic;
+/* Seconds for `bytes` of it in stretches that it takes, one for each direction, by all threads. */
+double machine_time(machine *m, machine_traffic traffic, size_t bytes);
 
 /* Writes numbers that every dtype but bool finds ordinary: 16-bit patterns 0x3c00 to 0x3fff. */
 void machine_fill(void *to, size_t bytes);

@@ -113,7 +113,7 @@ static double run_once(const layout *l, machine *m) {
 static bool measure(layout *l, machine *m, int runs) {
   double run[BENCH_MOST_RUNS], by_memcpy[BENCH_MOST_RUNS];
   for (int r = -WARM_UP; r < runs; r++) {
-    double first = machine_memcpy(m, l->bytes), second = run_once(l, m);
+    double first = machine_time(m, MACHINE_MEMCPY, l->bytes), second = run_once(l, m);
     if (r < 0) continue;
     by_memcpy[r] = first;
     run[r] = second;

@@ -243,7 +243,7 @@ static bool measure(const copy_request *r, const wf_copy_explanation *e, int thr
   double run[BENCH_RUNS], by_memcpy[BENCH_RUNS], spent = 0;
   run_once(r, &m, copies);
   for (s->runs = 0; s->runs < BENCH_RUNS && (s->runs < LEAST_RUNS || spent < LONGEST_S); s->runs++) {
-    spent += by_memcpy[s->runs] = machine_memcpy(&m, half);
+    spent += by_memcpy[s->runs] = machine_time(&m, MACHINE_MEMCPY, half);
     spent += run[s->runs] = run_once(r, &m, copies);
   }
   machine_close(&m);
