@@ -75,4 +75,13 @@ ok "random layouts of another suite are misuse" ends 2 "for the suite copy" "$we
 ok "random layouts are cold" ends 2 "leave --warm away" "$weft" bench copy --random 3 --warm
 ok "without torch, the comparison says what to do" ends 2 "WEFT_TORCH_PYTHON" python3 "$root/bench/peer.py" --build "$build" --python "$work/nowhere"
 ok "a suite that libtorch doesn't have is misuse" ends 2 "micro, copy" python3 "$root/bench/peer.py" loader
+if [ -n "${WEFT_TORCH_PYTHON:-}" ]; then
+  # shellcheck disable=SC2016 # for sh -c, with arguments of its own
+  ok "with torch, both are run and compared" sh -c 'python3 "$1" --build "$2" --rounds 1 --filter "^(view|f16_transpose_4096)$" --json >"$3"' \
+    sh "$root/bench/peer.py" "$build" "$work/peer.json"
+  ok "by value, ratio and share of memcpy" holds "$work/peer.json" \
+    "[r['name'] for r in d] == ['view', 'f16_transpose_4096'] and all(r['weft'] > 0 and r['libtorch'] > 0 and r['ratio'] > 0 for r in d) and d[1]['libtorch_by_memcpy'] > 0"
+else
+  skip "the comparison with libtorch" "WEFT_TORCH_PYTHON names no Python that has torch"
+fi
 finish
