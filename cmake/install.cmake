@@ -18,6 +18,13 @@ foreach(program weft_command weft-replay)
   endif()
 endforeach()
 
+# Pages and completions of the command; completions ask the command itself, so they are the same for all of its commands.
+if(WEFT_MAN)
+  install(DIRECTORY ${WEFT_MAN}/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 FILES_MATCHING PATTERN "*.1")
+  install(FILES docs/completion/weft.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME weft)
+  install(FILES docs/completion/_weft DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+endif()
+
 set(weft_cmake_folder ${CMAKE_INSTALL_LIBDIR}/cmake/weft)
 install(EXPORT weft-targets NAMESPACE weft:: DESTINATION ${weft_cmake_folder})
 configure_package_config_file(cmake/weft-config.cmake.in weft-config.cmake INSTALL_DESTINATION ${weft_cmake_folder})

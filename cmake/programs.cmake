@@ -31,6 +31,16 @@ foreach(program weft_command weft-replay)
   endif()
 endforeach()
 
+# Man pages, out of what the command says of itself. Programs under sanitizers say the same, only slower.
+if(TARGET weft_command AND NOT WEFT_SANITIZE)
+  set(WEFT_MAN ${CMAKE_BINARY_DIR}/man)
+  add_custom_command(OUTPUT ${WEFT_MAN}/weft.1
+    COMMAND sh ${PROJECT_SOURCE_DIR}/docs/man.sh $<TARGET_FILE:weft_command> ${WEFT_MAN}
+    DEPENDS weft_command docs/man.sh docs/man.awk VERBATIM)
+  add_custom_target(man ALL DEPENDS ${WEFT_MAN}/weft.1)
+  add_dependencies(programs man)
+endif()
+
 if(WEFT_EXAMPLES)
   file(GLOB examples CONFIGURE_DEPENDS examples/*.c)
   foreach(source ${examples})

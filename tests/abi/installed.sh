@@ -71,6 +71,37 @@ ok "libweft.so.0 leads to the full version" versioned
 ok "every library that it needs is found" libraries_found
 ok "all public headers are installed and no other" only_public_headers
 ok "no library for tests is installed" no_other_library
+
+# Each command of the list has a page that names each of its options, and the completions know both.
+commands() { "$prefix/bin/weft" --help | sed -n '/^  --help/q; s/^  \([a-z][a-z-]*\)  .*/\1/p'; }
+options_of() { "$prefix/bin/weft" "$1" --help | grep -o -e '--[a-z][a-z-]*' | sort -u; }
+pages_complete() {
+  for command in $(commands); do
+    page="$prefix/share/man/man1/weft-$command.1"
+    for option in $(options_of "$command"); do
+      sed 's/\\-/-/g' "$page" | grep -q -e "$option" || { echo "$page lacks $option"; return 1; }
+    done
+  done
+  [ "$(commands | wc -l)" -ge 5 ]
+}
+pages_format() {
+  command -v groff >/dev/null 2>&1 || return 0
+  said=$(for page in "$prefix"/share/man/man1/*.1; do groff -man -Tutf8 -ww "$page" 2>&1 >/dev/null; done)
+  equal "$said" ""
+}
+# completes WORD...: what bash offers for the last word.
+completes() {
+  bash -c '. "$1/share/bash-completion/completions/weft"; shift
+    COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _weft; printf "%s\n" "${COMPREPLY[@]}"' bash "$prefix" "$@"
+}
+bash_commands() { equal "$(completes "$prefix/bin/weft" au)" audit; }
+bash_options() { equal "$(completes "$prefix/bin/weft" check --max-c | sort | tr '\n' ' ')" "--max-contiguous= --max-copies= --max-copy-bytes= "; }
+if [ -x "$build/weft" ]; then
+  ok "each command has its man page with each option" pages_complete
+  ok "man pages format without a warning" pages_format
+  ok "bash completes commands" bash_commands
+  ok "bash completes options" bash_options
+fi
 if [ -x "$build/weft" ]; then
   ok "the installed command runs" "$prefix/bin/weft" --version
 fi

@@ -200,8 +200,8 @@ int command_check(int argc, char **argv) {
       option_table,
       parse,
       "BEFORE AFTER",
-      "Compare two traces of one program and say what got worse. Exit status: 0 nothing, 1 something, 2 the "
-      "files couldn't be judged.\v"
+      "Compare two traces of one program and say what got worse.\v"
+      "Exit status: 0 nothing got worse, 1 something did, 2 the files couldn't be judged.\n\n"
       "Example:\n"
       "  weft check main.json branch.json --throughput 3% --peak-memory 5%\n"
       "  weft check main.json branch.json --max-contiguous 0 --throughput any",
