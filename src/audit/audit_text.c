@@ -67,14 +67,25 @@ static void put_copies(page *p, const wf_audit *a) {
               a->copies == 1 ? "y" : "ies");
 }
 
+/* "train.py(10): forward" begins at "train.py:10". */
+static bool begins_at(const char *function, const char *line) {
+  const char *colon = strrchr(line, ':');
+  size_t file = colon ? (size_t)(colon - line) : 0, number = colon ? strlen(colon + 1) : 0;
+  return colon && !strncmp(function, line, file) && function[file] == '(' &&
+         !strncmp(function + file + 1, colon + 1, number) && function[file + 1 + number] == ')';
+}
+
 static void put_place(page *p, const wf_finding *f) {
   char text[1024];
   const char *function = strstr(f->function, "): ");
   size_t n = 0;
   text[0] = 0;
-  if (*f->line) {
+  if (*f->line && function) {
+    /* Where only the function is known, its line is where it begins. */
+    bool exact = !begins_at(f->function, f->line);
+    n = (size_t)snprintf(text, sizeof text, exact ? "at %1$s (%2$s)" : "in %2$s (%1$s)", f->line, function + 3);
+  } else if (*f->line) {
     n = (size_t)snprintf(text, sizeof text, "at %s", f->line);
-    if (function && n < sizeof text) n += (size_t)snprintf(text + n, sizeof text - n, " (%s)", function + 3);
   }
   if (*f->module && n < sizeof text)
     n += (size_t)snprintf(text + n, sizeof text - n, "%sin %s", n ? ", " : "", f->module);

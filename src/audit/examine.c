@@ -116,21 +116,18 @@ uint32_t wf__mover_of(const wf__kineto *k, uint32_t event) {
   return name;
 }
 
-/* The line: where the nearest function was called from in the user's own code; traces of older versions, which don't say it, give the
- * user's nearest function. */
+/* The line: where the user's own code called what runs: a builtin, a module, a library. What runs in a function of the user's without a
+ * call between has no line of its own in the trace, only the function's; nor have older traces, which don't say where calls came from. */
 static void look_at_frame(const wf__kineto *k, const wf__event *e, wf__place *p) {
   wf__meaning meaning = wf__event_meaning(k, e);
   if (meaning == WF__MEANS_MODULE && !p->module) p->module = e->name;
-  if (!p->line && e->value > 0) {
-    const wf__name *from = &k->names.at[e->value];
-    if (wf__is_user_source(from->text, from->size)) {
-      p->line = (uint32_t)e->value;
-      return; /* the function that it is in comes next */
-    }
-  }
   if (meaning == WF__MEANS_USER_FRAME && !p->function) {
     p->function = e->name;
     if (!p->line) p->line = e->name;
+  }
+  if (!p->line && e->value > 0) {
+    const wf__name *from = &k->names.at[e->value];
+    if (wf__is_user_source(from->text, from->size)) p->line = (uint32_t)e->value; /* its function comes next */
   }
 }
 
@@ -150,9 +147,9 @@ static uint32_t backward_link(const wf__kineto *k, uint32_t event) {
   return 0;
 }
 
-/* The event, or for the backward pass the forward operator that it belongs to, as the stacks are there. */
+/* The event, or for the backward pass the forward operator that it belongs to: the line of backward() tells nothing. */
 static uint32_t with_stack(const wf__kineto *k, uint32_t event) {
-  if (!k->forward || wf__above(k, event, WF__CAT_PYTHON) != WF__NO_EVENT) return event;
+  if (!k->forward) return event;
   uint32_t forward = wf__forward_of(k, backward_link(k, event));
   return forward == WF__NO_EVENT ? event : forward;
 }

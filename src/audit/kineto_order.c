@@ -149,7 +149,7 @@ static bool is_forward(const wf__event *e) {
   return e->cat == WF__CAT_OPERATOR && e->link && !(e->flags & WF__EVENT_BACKWARD);
 }
 
-/* Backward runs on a thread without Python: its lines are those of the forward operators. */
+/* Backward runs without the Python that it belongs to: its lines are those of the forward operators. */
 static wf_status index_forward(wf__kineto *k) {
   uint32_t n = 0;
   bool backward = false;

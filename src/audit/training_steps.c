@@ -7,7 +7,8 @@
 
 #include "base/host.h"
 
-#define WARM 1.25 /* times the median */
+#define WARM 1.25   /* times the median */
+#define PARTIAL 0.5 /* of it */
 #define SERIES_MAX 256
 
 /* Annotations of one name, or of one name with a running number. */
@@ -112,6 +113,9 @@ static int64_t median_from(const wf__steps *steps, uint32_t first, int64_t *room
 static wf_status judge_warmth(wf__steps *steps) {
   int64_t *room = wf__malloc(steps->n * sizeof *room);
   if (!room) return WF_NO_MEMORY;
+  /* The profiler may have been stopped inside of the last. */
+  const wf__span *last = &steps->at[steps->n - 1];
+  if (steps->n > 1 && (double)(last->end - last->start) < PARTIAL * (double)median_from(steps, 0, room)) steps->n--;
   int64_t usual = median_from(steps, steps->n / 2, room);
   while (steps->warm < (steps->n + 1) / 2 && steps->n - steps->warm > 1 &&
          (double)(steps->at[steps->warm].end - steps->at[steps->warm].start) > WARM * (double)usual)

@@ -19,7 +19,7 @@ typedef struct wf__steps {
 
 /* Told by, in this order: ProfilerStep#N; a numbered annotation (step#0, step#1 …); Optimizer.step; the loader's __next__; an
  * annotation that came three times and more and takes half of the time. Warm-up are the first steps, at most half, that take more than 1.25 times the median of
- * the second half. Errors: WF_NO_MEMORY. */
+ * the second half; a last one of less than half of the median was cut short and is left out. Errors: WF_NO_MEMORY. */
 wf_status wf__steps_find(wf__kineto *k, wf__steps *steps);
 void wf__steps_release(wf__steps *steps);
 /* The step that a time lies in, or -1. */

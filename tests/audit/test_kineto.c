@@ -119,6 +119,22 @@ static void places_backward_where_its_forward_ran(void **state) {
   wf__kineto_close(&k);
 }
 
+/* An operator of the language itself, x - y, has no frame between it and the function. */
+static void places_what_runs_in_a_function_at_the_function(void **state) {
+  wf__kineto k;
+  maker_begin();
+  maker_python("train.py(10): main", "train.py:40", 0, 100);
+  maker_op("aten::sub", 6, 60);
+  maker_event("cpu_op", "SubBackward0", 1, MAIN_THREAD, 70, 10, "\"Sequence number\": 9, \"Fwd thread id\": 1");
+  read_good(&k);
+  wf__place place = wf__place_of(&k, event_of(&k, "aten::sub"));
+  assert_string_equal(k.names.at[place.line].text, "train.py(10): main");
+  place = wf__place_of(&k, event_of(&k, "SubBackward0")); /* its forward isn't in the trace */
+  assert_false(place.by_forward);
+  assert_string_equal(k.names.at[place.line].text, "train.py(10): main");
+  wf__kineto_close(&k);
+}
+
 static void tells_users_code_from_libraries(void **state) {
   const char *const users[] = {"train.py(3): <module>", "models/gpt.py(40): forward", "/home/ada/run.py(7): main",
                                "train.py:12", "transformers/models/bert/modeling_bert.py(4): forward"};
@@ -215,6 +231,17 @@ static void prefers_the_profilers_own_steps(void **state) {
   mark("once", 1, 250);
   maker_op("aten::add", 10, 20);
   steps_are("", 0, 0, 0);
+}
+
+static void a_last_step_that_was_cut_short_is_left_out(void **state) {
+  maker_begin();
+  mark("ProfilerStep#%d", 8, 300);
+  maker_annotation("ProfilerStep#8", 8000, 20);
+  steps_are("ProfilerStep#", 8, 2, 300);
+  maker_begin();
+  maker_annotation("ProfilerStep#1", 0, 500);
+  maker_annotation("ProfilerStep#2", 500, 100);
+  steps_are("ProfilerStep#", 1, 0, 500);
 }
 
 static void steps_of_an_optimizer_end_where_it_does(void **state) {
@@ -446,11 +473,13 @@ int main(void) {
       cmocka_unit_test(sorts_any_order),
       cmocka_unit_test(links_the_work_of_a_device_to_its_call),
       cmocka_unit_test(places_backward_where_its_forward_ran),
+      cmocka_unit_test(places_what_runs_in_a_function_at_the_function),
       cmocka_unit_test(tells_users_code_from_libraries),
       cmocka_unit_test(packs_shapes_without_loss),
       cmocka_unit_test(judges_the_operands_of_a_copy),
       cmocka_unit_test(steps_of_a_loader_begin_where_it_does),
       cmocka_unit_test(prefers_the_profilers_own_steps),
+      cmocka_unit_test(a_last_step_that_was_cut_short_is_left_out),
       cmocka_unit_test(steps_of_an_optimizer_end_where_it_does),
       cmocka_unit_test(something_that_repeats_makes_steps_only_when_the_run_consists_of_it),
       cmocka_unit_test(damaged_events_are_passed_over_and_counted),

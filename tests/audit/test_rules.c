@@ -241,7 +241,7 @@ static const row rows[] = {
     {"item", readback, "sync", "aten::item makes the host wait", 1, 348, -1, "train.py:21"},
     {"synchronize", explicit_sync, "sync", "cudaDeviceSynchronize is called by the program", 1, 340, -1, ""},
     {"operator that waits", other_sync, "sync", "mine::op calls cudaEventSynchronize", 1, 340, -1, ""},
-    {"idle in Python", idle_in_python, "device-idle", "while the host is in Python", 1, 470, -1, "train.py:40"},
+    {"idle in Python", idle_in_python, "device-idle", "while the host is in Python", 1, 470, -1, "train.py:44"},
     {"idle in an operator", idle_in_operator, "device-idle", "while the host is in aten::sort", 1, 470, -1, ""},
     {"loader", loader_wait, "loader-wait", "the training waits for data", 1, 300, -1, ""},
     {"cudaMalloc", steady_malloc, "alloc-in-steady-state", "aten::empty calls cudaMalloc", 0.75, 37.5, -1, ""},
