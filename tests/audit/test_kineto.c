@@ -363,15 +363,15 @@ static void other_files_are_told_with_what_to_do(void **state) {
     size_t n;
   } rows[] = {
       {"", "an empty file, not a trace", 0},
-      {"  \n ", "white space and nothing else, not a trace", 4},
-      {"\x80\x04\x95", "a pickle, as memory snapshots are, not a trace", 3},
-      {"PK\3\4rest", "a zip archive, not a trace", 8},
-      {"[[-1, 1, 37888, 7], [1, 2", "a memory timeline (export_memory_timeline), not a trace", 25},
-      {"[1, 2, 3]", "a JSON list of something else, not a trace", 9},
-      {"<html>", "a page in HTML, not a trace", 6},
-      {"hello", "no JSON, not a trace", 5},
+      {"  \n ", "an empty file, not a trace", 4},
+      {"\x80\x04\x95", "a pickle, not a trace", 3},
+      {"PK\3\4rest", "an archive, such as torch.save writes, not a trace", 8},
+      {"[[-1, 1, 37888, 7], [1, 2", "a memory timeline of the profiler, which has only sums, not a trace", 25},
+      {"[1, 2, 3]", "JSON without `traceEvents`, not a trace", 9},
+      {"<html>", "a page for browsers, not a trace", 6},
+      {"hello", "no format that is known here, not a trace", 5},
       {"{\"schema\": \"1.0.2\", \"nodes\": []}", "an execution trace (ExecutionTraceObserver), not a trace", 32},
-      {"{\"segments\": []}", "a memory snapshot as JSON, not a trace", 16},
+      {"{\"segments\": [{\"blocks\": []}]}", "a memory snapshot as JSON, not a trace", 30},
       {"{\"a\": {\"traceEventz\": [1]}}", "JSON without `traceEvents`, not a trace", 27},
       {"{\"a\": {", "JSON without `traceEvents` (it is cut off or damaged), not a trace", 7}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
