@@ -136,7 +136,7 @@ static void places_what_runs_in_a_function_at_the_function(void **state) {
 }
 
 static void tells_users_code_from_libraries(void **state) {
-  const char *const users[] = {"train.py(3): <module>", "models/gpt.py(40): forward", "/home/ada/run.py(7): main",
+  const char *const users[] = {"train.py(3): <module>", "models/gpt.py(40): forward", "/data/run.py(7): main",
                                "train.py:12", "transformers/models/bert/modeling_bert.py(4): forward"};
   const char *const libraries[] = {"torch/nn/modules/linear.py(114): forward",
                                    "torch/optim/sgd.py:77",
