@@ -67,7 +67,9 @@ void wf__copy_choose(const wf_plan *plan, wf__copy_method *method);
 extern int64_t wf__copy_stream_from;
 
 #define WF__COPY_LINE 64
-#define WF__COPY_BUFFER (128 << 10) /* most bytes of a tile's buffer, and of its stage */
+#define WF__COPY_BUFFER (128 << 10) /* most bytes of a tile's buffer */
+#define WF__COPY_STRIP 64           /* columns of a tile that are turned, and staged, at a time */
+#define WF__COPY_STAGE (64 << 10)   /* most bytes of a stage */
 #define WF__COPY_PLACES 4096        /* most columns, and rows, of a tile of squares */
 
 #endif
