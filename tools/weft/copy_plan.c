@@ -31,6 +31,7 @@ static const struct argp_option option_table[] = {
     {"strides", KEY_STRIDES, "LIST", 0, "the source's strides in elements (default: row-major)", 0},
     {"permute", KEY_PERMUTE, "LIST", 0, "the order in which the destination takes the source's dims", 0},
     {"to", KEY_TO, "DTYPE", 0, "the destination's dtype (default: the source's)", 0},
+    {"to-dtype", 0, NULL, OPTION_ALIAS, NULL, 0},
     {"format", KEY_FORMAT, "FORMAT", 0,
      "the destination's memory: contiguous (default), channels_last, channels_last_3d", 0},
     {"threads", KEY_THREADS, "N", 0, "threads to measure with (default OMP_NUM_THREADS, else 1)", 0},
