@@ -184,6 +184,7 @@ static bool measure_cold(const copy_case *c, machine *m, timings *s) {
   results kept = {0};
   bool good = true;
   for (int r = -WARM_UP; r < s->runs && good; r++) {
+    /* The streaming copy last: memcpy leaves lines in the cache that are still to be written, which the case would have to wait for. */
     if (r >= 0) s->memcpy[r] = machine_time(m, MACHINE_MEMCPY, MACHINE_BLOCK);
     if (r >= 0) s->stream[r] = machine_time(m, MACHINE_STREAM, MACHINE_BLOCK);
     wf_tensor *t[OPERANDS] = {0};
