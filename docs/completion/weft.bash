@@ -6,7 +6,7 @@ _weft() {
   if [ "$COMP_CWORD" -eq 1 ]; then
     words="$("$weft" --help 2>/dev/null | sed -n '/^  --help/q; s/^  \([a-z][a-z-]*\)  .*/\1/p') --help --version"
   elif [ "${word#-}" != "$word" ]; then
-    words=$("$weft" "${COMP_WORDS[1]}" --help 2>/dev/null | grep -o -e '--[a-z][a-z-]*=\{0,1\}' | sort -u)
+    words=$("$weft" "${COMP_WORDS[1]}" --help 2>/dev/null | sed -n -E 's/^  ( *|-., )(--[a-z][a-z-]*=?).*/\2/p')
     case $words in *=*) compopt -o nospace 2>/dev/null ;; esac
   fi
   if [ -n "$words" ]; then

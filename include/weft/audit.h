@@ -3,7 +3,7 @@
 #ifndef WEFT_AUDIT_H
 #define WEFT_AUDIT_H
 
-#include <weft/base.h>
+#include <weft/snapshot.h>
 
 WF_EXTERN_C_BEGIN
 
@@ -61,15 +61,29 @@ WF_API char *wf_audit_text(const wf_audit *audit, int columns, int64_t most);
 /** One JSON object: docs/slow-training.md says what is in it. indent: blanks a level, 0 for one line. As above. */
 WF_API char *wf_audit_json(const wf_audit *audit, int indent);
 
-/** A number of a trace that a check compares. */
+/** What a file was recorded as, by its first bytes. */
+typedef enum wf_recording {
+  WF_RECORDING_OTHER = 0,
+  WF_RECORDING_TRACE = 1,   /* for wf_audit_trace */
+  WF_RECORDING_SNAPSHOT = 2 /* for wf_snapshot_read: a pickle, or an RMM log */
+} wf_recording;
+
+/** Looks at a file, plain or gzip. What can't be read is OTHER; the reader says why. */
+WF_API wf_recording wf_recording_of(const char *path);
+
+/** A number of a trace or a memory snapshot that a check compares. */
 typedef enum wf_metric {
   WF_METRIC_THROUGHPUT = 0,  /* steady steps a second; more is better */
-  WF_METRIC_PEAK_MEMORY = 1, /* bytes; needs profile_memory=True */
+  WF_METRIC_PEAK_MEMORY = 1, /* bytes allocated; of traces with profile_memory=True, and of snapshots */
   WF_METRIC_CONTIGUOUS = 2,  /* aten::contiguous a step */
   WF_METRIC_COPIES = 3,      /* aten::copy_ a step */
   WF_METRIC_COPY_BYTES = 4,  /* written by them a step; needs record_shapes=True */
   WF_METRIC_SYNCS = 5,       /* findings of the rule "sync" a step */
   WF_METRIC_IDLE = 6,        /* share of the steady state in which the busiest device was idle */
+  /* Of snapshots: */
+  WF_METRIC_PEAK_RESERVED = 7, /* bytes */
+  WF_METRIC_END_MEMORY = 8,    /* bytes allocated after the last event: what is left over */
+  WF_METRIC_FRAGMENTATION = 9, /* at the peak: 1 - largest free block / all that is free in segments */
   WF_METRIC_COUNT
 } wf_metric;
 
@@ -84,7 +98,7 @@ typedef struct wf_check_limits {
   double most[WF_METRIC_COUNT];   /* the new value must be no more (for throughput: no less) than this; NaN: no bound */
 } wf_check_limits;
 
-/** throughput 3 %, peak memory 5 %, copies, contiguous, bytes and syncs 0, idle 5 % of the whole; no bounds. */
+/** throughput 3 %, memory 5 %, copies, contiguous, bytes and syncs 0, idle and fragmentation 5 % of the whole; no bounds. */
 WF_API wf_check_limits wf_check_defaults(void);
 
 /** What became of a metric. */
@@ -103,10 +117,14 @@ typedef struct wf_check_row {
   wf_verdict verdict;
 } wf_check_row;
 
-/** Compares two traces: a row a metric. limits NULL means the defaults. Returns how many rows are worse; a metric with an explicit bound
+/** Compares two traces: a row a metric, those of snapshots unknown. limits NULL means the defaults. Returns how many rows are worse; a metric with an explicit bound
  *  that can't be told is worse. */
 WF_API int wf_check_traces(const wf_audit *before, const wf_audit *after, const wf_check_limits *limits,
                            wf_check_row rows[WF_METRIC_COUNT]);
+
+/** The same of two memory snapshots, of the device that has most reserved in each. -1 on error: WF_VALUE, WF_NO_MEMORY. */
+WF_API int wf_check_snapshots(const wf_snapshot *before, const wf_snapshot *after, const wf_check_limits *limits,
+                              wf_check_row rows[WF_METRIC_COUNT]);
 
 WF_EXTERN_C_END
 #endif

@@ -87,6 +87,29 @@ ok "a file that can't be judged ends with 2" ends 2 "a memory timeline" "$weft" 
 ok "one file is misuse" ends 2 "which two files" "$weft" check bad.json
 ok "a limit that is none is misuse" ends 2 "per cent" "$weft" check a b --throughput fast
 
+# snapshot NAME BYTES: one block that stays, in a segment of 20 MiB.
+snapshot() {
+  python3 - "$1" "$2" <<'EOF'
+import pickle, sys
+size, total, address = int(sys.argv[2]), 20 << 20, 1 << 40
+base = {"size": size, "stream": 0, "frames": [], "time_us": 1}
+block = {"address": address, "size": size, "requested_size": size, "state": "active_allocated", "frames": []}
+rest = {"address": address + size, "size": total - size, "requested_size": 0, "state": "inactive", "frames": []}
+segment = {"device": 0, "address": address, "total_size": total, "allocated_size": size, "active_size": size, "requested_size": size,
+           "stream": 0, "segment_type": "large", "segment_pool_id": (0, 0), "is_expandable": False, "frames": [], "blocks": [block, rest]}
+trace = [dict(base, action="segment_alloc", addr=address, size=total), dict(base, action="alloc", addr=address)]
+pickle.dump({"segments": [segment], "device_traces": [trace]}, open(sys.argv[1], "wb"), protocol=4)
+EOF
+}
+snapshot small.pickle 2097152
+snapshot large.pickle 4194304
+ok "snapshots are compared as well" ends 1 "peak-memory.*2.00 MiB.*4.00 MiB.*WORSE" "$weft" check small.pickle large.pickle
+ok "what is reserved stayed" grep -q "peak-reserved.*fine" output
+ok "a smaller one is better" ends 0 "better" "$weft" check large.pickle small.pickle
+ok "a bound of bytes has units" ends 1 "WORSE" "$weft" check small.pickle small.pickle --max-peak-memory 1MiB
+ok "a trace isn't compared with a snapshot" ends 2 "not a trace" "$weft" check bad.json small.pickle
+ok "nor a snapshot with a trace" ends 2 "weft audit" "$weft" check small.pickle bad.json
+
 # ---- on a terminal, and interrupted ----
 if command -v script >/dev/null 2>&1; then
   # The same events again and again, 600 MB.

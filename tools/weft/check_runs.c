@@ -1,4 +1,4 @@
-/* weft check: two runs of one program, and whether the second got worse. Each kind of file that it compares is a row of `kinds`. */
+/* weft check: two traces or two memory snapshots of one program, and whether the second got worse. */
 #include <argp.h>
 #include <ctype.h>
 #include <math.h>
@@ -22,7 +22,10 @@ typedef struct options {
 static const struct argp_option option_table[] = {
     {NULL, 0, NULL, 0, "How much worse the second may be, in per cent of the first; \"any\" doesn't judge it:", 1},
     {"throughput", KEY_CHANGE + WF_METRIC_THROUGHPUT, "PERCENT", 0, "steps a second (default 3)", 1},
-    {"peak-memory", KEY_CHANGE + WF_METRIC_PEAK_MEMORY, "PERCENT", 0, "bytes at the peak (default 5)", 1},
+    {"peak-memory", KEY_CHANGE + WF_METRIC_PEAK_MEMORY, "PERCENT", 0, "bytes allocated at the peak (default 5)", 1},
+    {"peak-reserved", KEY_CHANGE + WF_METRIC_PEAK_RESERVED, "PERCENT", 0, "bytes reserved at the most (default 5)", 1},
+    {"end-memory", KEY_CHANGE + WF_METRIC_END_MEMORY, "PERCENT", 0, "bytes allocated at the end (default 5)", 1},
+    {"fragmentation", KEY_CHANGE + WF_METRIC_FRAGMENTATION, "PERCENT", 0, "at the peak, of the whole (default 5)", 1},
     {"contiguous", KEY_CHANGE + WF_METRIC_CONTIGUOUS, "PERCENT", 0, "aten::contiguous a step (default 0)", 1},
     {"copies", KEY_CHANGE + WF_METRIC_COPIES, "PERCENT", 0, "aten::copy_ a step (default 0)", 1},
     {"copy-bytes", KEY_CHANGE + WF_METRIC_COPY_BYTES, "PERCENT", 0, "bytes that they write a step (default 0)", 1},
@@ -31,6 +34,9 @@ static const struct argp_option option_table[] = {
     {NULL, 0, NULL, 0, "Bounds for the second, whatever the first was:", 2},
     {"min-throughput", KEY_MOST + WF_METRIC_THROUGHPUT, "STEPS", 0, "steps a second", 2},
     {"max-peak-memory", KEY_MOST + WF_METRIC_PEAK_MEMORY, "BYTES", 0, "also 512MiB, 15GiB", 2},
+    {"max-peak-reserved", KEY_MOST + WF_METRIC_PEAK_RESERVED, "BYTES", 0, "the same of reserved ones", 2},
+    {"max-end-memory", KEY_MOST + WF_METRIC_END_MEMORY, "BYTES", 0, "the same at the end", 2},
+    {"max-fragmentation", KEY_MOST + WF_METRIC_FRAGMENTATION, "PERCENT", 0, "at the peak", 2},
     {"max-contiguous", KEY_MOST + WF_METRIC_CONTIGUOUS, "N", 0, "aten::contiguous a step", 2},
     {"max-copies", KEY_MOST + WF_METRIC_COPIES, "N", 0, "aten::copy_ a step", 2},
     {"max-copy-bytes", KEY_MOST + WF_METRIC_COPY_BYTES, "BYTES", 0, "bytes that they write a step", 2},
@@ -57,16 +63,23 @@ static bool parse_change(const char *text, double *change) {
   return true;
 }
 
+static bool is_share(wf_metric metric) { return metric == WF_METRIC_IDLE || metric == WF_METRIC_FRAGMENTATION; }
+
+static bool is_bytes(wf_metric metric) {
+  return metric == WF_METRIC_PEAK_MEMORY || metric == WF_METRIC_COPY_BYTES || metric == WF_METRIC_PEAK_RESERVED ||
+         metric == WF_METRIC_END_MEMORY;
+}
+
 /* A number, with a unit of bytes behind where the metric has bytes. */
 static bool parse_bound(const char *text, wf_metric metric, double *bound) {
   static const char *const units[] = {"", "K", "M", "G", "T"};
   char *end;
   double value = strtod(text, &end);
   if (end == text || !isfinite(value) || value < 0) return false;
-  if (metric == WF_METRIC_IDLE) {
+  if (is_share(metric)) {
     if (*end == '%') end++;
     value /= 100;
-  } else if (metric == WF_METRIC_PEAK_MEMORY || metric == WF_METRIC_COPY_BYTES) {
+  } else if (is_bytes(metric)) {
     for (int i = 4; i > 0; i--)
       if (toupper((unsigned char)*end) == *units[i]) {
         end++;
@@ -110,8 +123,8 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
 
 static char *number_text(wf_metric metric, double value, char text[32]) {
   if (isnan(value)) snprintf(text, 32, "-");
-  else if (metric == WF_METRIC_PEAK_MEMORY || metric == WF_METRIC_COPY_BYTES) human_bytes((int64_t)value, text);
-  else if (metric == WF_METRIC_IDLE) snprintf(text, 32, "%.1f %%", 100 * value);
+  else if (is_bytes(metric)) human_bytes((int64_t)value, text);
+  else if (is_share(metric)) snprintf(text, 32, "%.1f %%", 100 * value);
   else snprintf(text, 32, "%.4g", value);
   return text;
 }
@@ -119,11 +132,16 @@ static char *number_text(wf_metric metric, double value, char text[32]) {
 static const char *const verdicts[] = {"fine", "WORSE", "better", "not in the trace", "not judged"};
 
 static char *change_text(const wf_check_row *r, char text[32]) {
-  double change = r->metric == WF_METRIC_IDLE ? r->after - r->before : (r->after - r->before) / fabs(r->before);
+  double change = is_share(r->metric) ? r->after - r->before : (r->after - r->before) / fabs(r->before);
   if (r->before == r->after) snprintf(text, 32, "0");
   else if (isfinite(change)) snprintf(text, 32, "%+.1f %%", 100 * change);
   else snprintf(text, 32, "-");
   return text;
+}
+
+/* Neither file says it, and nobody wants to know. */
+static bool is_nothing(const wf_check_row *r) {
+  return isnan(r->before) && isnan(r->after) && r->verdict != WF_VERDICT_WORSE;
 }
 
 static void print_text(const wf_check_row *rows) {
@@ -131,7 +149,7 @@ static void print_text(const wf_check_row *rows) {
   printf("%-14s %14s %14s %10s  %s\n", "", "before", "after", "change", "verdict");
   for (int i = 0; i < WF_METRIC_COUNT; i++) {
     const wf_check_row *r = &rows[i];
-    if (isnan(r->before) && isnan(r->after) && r->verdict != WF_VERDICT_WORSE) continue;
+    if (is_nothing(r)) continue;
     printf("%-14s %14s %14s %10s  %s\n", wf_metric_name(r->metric), number_text(r->metric, r->before, before),
            number_text(r->metric, r->after, after), change_text(r, change), verdicts[r->verdict]);
   }
@@ -142,11 +160,13 @@ static void json_number(const char *key, double value) {
   else printf("\"%s\": null", key);
 }
 
-static void print_json(const wf_check_row *rows, int worse) {
+static void print_json(const char *kind, const wf_check_row *rows, int worse) {
   static const char *const names[] = {"fine", "worse", "better", "unknown", "unjudged"};
-  printf("{\n  \"kind\": \"trace\",\n  \"worse\": %d,\n  \"metrics\": [", worse);
+  int printed = 0;
+  printf("{\n  \"kind\": \"%s\",\n  \"worse\": %d,\n  \"metrics\": [", kind, worse);
   for (int i = 0; i < WF_METRIC_COUNT; i++) {
-    printf("%s\n    {\"name\": \"%s\", ", i ? "," : "", wf_metric_name(rows[i].metric));
+    if (is_nothing(&rows[i])) continue;
+    printf("%s\n    {\"name\": \"%s\", ", printed++ ? "," : "", wf_metric_name(rows[i].metric));
     json_number("before", rows[i].before);
     printf(", ");
     json_number("after", rows[i].after);
@@ -162,49 +182,59 @@ static bool any_judged(const wf_check_row *rows) {
   return false;
 }
 
+static int tell(const options *o, const char *kind, const wf_check_row *rows, int worse) {
+  if (o->json) print_json(kind, rows, worse);
+  else print_text(rows);
+  return worse ? EXIT_FAILED : any_judged(rows) ? EXIT_FINE : EXIT_MISUSE;
+}
+
 static int check_traces(const options *o) {
-  wf_audit *audits[2] = {NULL, NULL};
   wf_check_row rows[WF_METRIC_COUNT];
+  wf_audit *before = read_trace(o->paths[0], 0), *after = before ? read_trace(o->paths[1], 0) : NULL;
   int code = EXIT_MISUSE;
-  for (int i = 0; i < 2; i++) {
-    audits[i] = read_trace(o->paths[i], 0);
-    if (!audits[i]) {
-      fail_with_error("check", EXIT_MISUSE);
-      break;
-    }
-    if (wf_audit_interrupted(audits[i])) {
-      code = EXIT_INTERRUPTED;
-      break;
-    }
-    if (i == 0) continue;
-    int worse = wf_check_traces(audits[0], audits[1], &o->limits, rows);
-    if (o->json) print_json(rows, worse);
-    else print_text(rows);
-    code = worse ? EXIT_FAILED : any_judged(rows) ? EXIT_FINE : EXIT_MISUSE;
-  }
-  wf_audit_free(audits[0]);
-  wf_audit_free(audits[1]);
+  if (!after) fail_with_error("check", EXIT_MISUSE);
+  else if (wf_audit_interrupted(before) || wf_audit_interrupted(after)) code = EXIT_INTERRUPTED;
+  else code = tell(o, "trace", rows, wf_check_traces(before, after, &o->limits, rows));
+  wf_audit_free(before);
+  wf_audit_free(after);
+  return code;
+}
+
+/* ---- snapshots ---------------------------------------------------------------------------------------------------- */
+
+static wf_snapshot *read_one(const char *path) {
+  progress p;
+  progress_begin(&p, path);
+  wf_snapshot *s = wf_snapshot_read(path, &(wf_snapshot_options){progress_bytes, &p});
+  progress_end(&p);
+  return s;
+}
+
+static int check_snapshots(const options *o) {
+  wf_check_row rows[WF_METRIC_COUNT];
+  wf_snapshot *before = read_one(o->paths[0]), *after = before ? read_one(o->paths[1]) : NULL;
+  int worse = after ? wf_check_snapshots(before, after, &o->limits, rows) : -1;
+  int code = EXIT_MISUSE;
+  if (worse < 0) code = fail_with_error("check", interrupted() ? EXIT_INTERRUPTED : EXIT_MISUSE);
+  else code = tell(o, "snapshot", rows, worse);
+  wf_snapshot_free(before);
+  wf_snapshot_free(after);
   return code;
 }
 
 /* ---- the command -------------------------------------------------------------------------------------------------- */
-
-/* What can be compared. The first row that knows the first file compares both; the last one takes everything. */
-static const struct {
-  bool (*knows)(const char *path);
-  int (*check)(const options *o);
-} kinds[] = {{NULL, check_traces}};
 
 int command_check(int argc, char **argv) {
   static const struct argp argp = {
       option_table,
       parse,
       "BEFORE AFTER",
-      "Compare two traces of one program and say what got worse.\v"
+      "Compare two traces, or two memory snapshots, of one program and say what got worse.\v"
       "Exit status: 0 nothing got worse, 1 something did, 2 the files couldn't be judged.\n\n"
       "Example:\n"
       "  weft check main.json branch.json --throughput 3% --peak-memory 5%\n"
-      "  weft check main.json branch.json --max-contiguous 0 --throughput any",
+      "  weft check main.json branch.json --max-contiguous 0 --throughput any\n"
+      "  weft check main.pickle branch.pickle --max-peak-reserved 15GiB",
       NULL,
       NULL,
       NULL};
@@ -212,7 +242,5 @@ int command_check(int argc, char **argv) {
   options o = {.limits = wf_check_defaults()};
   argp_parse(&argp, argc, argv, 0, NULL, &o);
   catch_interrupt();
-  size_t i = 0;
-  while (kinds[i].knows && !kinds[i].knows(o.paths[0])) i++;
-  return kinds[i].check(&o);
+  return wf_recording_of(o.paths[0]) == WF_RECORDING_SNAPSHOT ? check_snapshots(&o) : check_traces(&o);
 }

@@ -18,7 +18,7 @@ static const command commands[] = {
     {"memory", command_memory, "who holds the memory in a snapshot of PyTorch, and what fragments it"},
     {"bench", command_bench, "measure, and print the figures beside the machine's limit"},
     {"audit", command_audit, "name what a PyTorch trace copies, waits for and leaves idle"},
-    {"check", command_check, "compare two traces: what got worse, as exit status"},
+    {"check", command_check, "compare two traces or snapshots: what got worse, as exit status"},
     {"copy-plan", command_copy_plan, "what the copy engine does for a layout, why, and how fast"},
 };
 #define COMMANDS ((int)(sizeof commands / sizeof *commands))
