@@ -1,59 +1,28 @@
 /* Reductions over any set of dims, reading memory in its own order.
  *
- * The dim of the input's smallest stride decides. If it is reduced, each result is made of consecutive stretches (stretches()). If it is
- * kept, a block of results is made together: sums add whole rows into totals (columns_of_sums()), everything else turns tiles round in L1
- * and takes them as stretches (columns()).
+ * The dim of the input's smallest stride decides. If it is reduced, each result is made of consecutive stretches (stretches()); many sums of
+ * short ones are made together. If it is kept, a block of results is made together: sums add whole rows into totals, everything else turns
+ * tiles round in L1 and takes them as stretches (columns()). Sums: reduce_rows.c.
  *
  * Results don't depend on the number of threads: work is cut by its shape alone. With many results the team shares those out; with few,
- * each reduction is cut into SEGMENTS parts that are merged in order. */
+ * each reduction is cut into segments that are merged in order. */
 #include <math.h>
 #include <string.h>
 
 #include "base/convert.h"
 #include "exec/families.h"
+#include "exec/reduce_job.h"
 #include "exec/threads.h"
-#include "exec/walk.h"
-#include "kernel/tables.h"
 
-#define BLOCK 512       /* elements that are cast at a time */
-#define CHUNK 8192      /* elements of a stretch between merges */
-#define SEGMENTS 32     /* parts of one large reduction */
-#define COLUMNS 32      /* results made together from tiles … */
-#define TILE 64         /* … of so many rows */
-#define SUM_COLUMNS 256 /* results made together from whole rows: 2 KiB of double, in L1 with its second level */
-#define FEW_COLUMNS 64  /* the same when results are so few that each is cut into segments: 32 x 64 states are 80 KiB */
-#define SUM_ROWS 128    /* rows that are added before the totals move to the second level */
+#define BLOCK 2048     /* elements that are cast at a time */
+#define CHUNK 8192     /* elements of a stretch between merges */
+#define SEGMENTS 32    /* parts of one large reduction … */
+#define FEW_SEGMENTS 8 /* … of many sums */
+#define COLUMNS 32     /* results made together from tiles … */
+#define TILE 64        /* … of so many rows */
+#define SHORT 512      /* shorter stretches are summed many at a time */
 
-typedef struct job job;
-struct job {
-  const wf__kernels *kernels;
-  wf__reduce_fn take;
-  /* Units [begin, end) of the reductions whose input begins at `input`, into the states of `cols` neighbouring results. */
-  void (*reduce)(const job *j, char *input, int64_t cols, wf__reduce_state *state, int64_t begin, int64_t end);
-  wf__reduce_op op;
-  wf__reduce_kind kind;
-  wf__class class;
-  wf_dtype compute;
-  bool is_integer, has_index;
-  double parameter;
-  wf__convert_fn to_compute, to_class; /* NULL: nothing to do */
-  wf__convert_fn to_out;               /* compute to operand 0's dtype */
-  int64_t size;                        /* bytes of an input element */
-  int log_size;
-  const wf_plan *plan;
-  wf__walk kept;                   /* results: operands 0, 1, 2 */
-  wf__walk reduced;                /* the outer reduced dims: operand 1 in slot 1 */
-  int64_t index_step[WF_MAX_DIMS]; /* of the walk `reduced`: how far one step moves the index */
-  int64_t n, stride, inner_step;   /* innermost reduced dim: elements, bytes, steps of the index */
-  int64_t pieces, piece;           /* that dim is cut into pieces of `piece` elements */
-  int64_t units;                   /* walk steps times pieces: what one reduction consists of */
-  int64_t total;                   /* elements of one reduction */
-  int64_t cols, col_stride[3];     /* kept dim along which results are made together; strides of operands 0, 1, 2 */
-  int64_t blocks, block;           /* it is cut into blocks of `block` results */
-  char *const *at;                 /* one result cut into segments: its corner, */
-  wf__reduce_state *segment;       /* their states [SEGMENTS][block], */
-  int64_t now;                     /* and the number of columns */
-};
+typedef wf__reduce_job job;
 
 /* ---- elements into states --------------------------------------------------------------------------------------------------- */
 
@@ -125,37 +94,9 @@ static void columns(const job *j, char *input, int64_t cols, wf__reduce_state *s
   }
 }
 
-static void move_totals(const job *j, wf__reduce_state *state, char *total, int64_t cols) {
-  for (int64_t c = 0; c < cols; c++) {
-    wf__reduce_state part = {0};
-    if (j->is_integer) part.integer = ((int64_t *)total)[c];
-    else part.value = ((double *)total)[c];
-    wf__reduce_merge(WF__REDUCE_SUM, j->is_integer, &state[c], &part);
-  }
-  memset(total, 0, (size_t)cols * 8);
-}
-
-/* Here a unit is one row: the pieces are single. */
-static void columns_of_sums(const job *j, char *input, int64_t cols, wf__reduce_state *state, int64_t begin,
-                            int64_t end) {
-  char total[SUM_COLUMNS * 8] __attribute__((aligned(64))) = {0}, block[3][BLOCK * 8] __attribute__((aligned(64)));
-  wf__cursor at;
-  wf__walk_seek(&j->reduced, begin / j->pieces, &at);
-  for (int64_t unit = begin, piece = begin % j->pieces, rows = 0; unit < end; unit++) {
-    const char *src = input + (at.at[1] - j->reduced.base[1]) + piece * j->stride;
-    j->kernels->add_row[j->class](total, load(j, src, j->size, cols, block), cols);
-    if (++rows == SUM_ROWS || unit + 1 == end) {
-      move_totals(j, state, total, cols);
-      rows = 0;
-    }
-    if (++piece < j->pieces) continue;
-    piece = 0;
-    wf__walk_next(&j->reduced, &at);
-  }
-}
-
 static void reduce_units(const job *j, char *input, int64_t cols, wf__reduce_state *state, int64_t begin, int64_t end) {
-  for (int64_t c = 0; c < cols; c++) wf__reduce_begin(j->kind, &state[c]);
+  if (j->begins || begin == end)
+    for (int64_t c = 0; c < cols; c++) wf__reduce_begin(j->kind, &state[c]);
   if (begin < end) j->reduce(j, input, cols, state, begin, end);
 }
 
@@ -178,7 +119,22 @@ static void store(const job *j, const wf__reduce_state *state, char *out, char *
   else memcpy(out, element, wf_dtype_size(out_dtype));
 }
 
+/* Sums, means and extremes as f32, the most common: without the detours of store(). */
+static void store_floats(const job *j, const wf__reduce_state *state, char *out, int64_t cols) {
+  double count = (double)j->total;
+  for (int64_t c = 0; c < cols; c++) {
+    double sum = state[c].value + state[c].second; /* second: 0 for extremes */
+    float value = (float)(j->op == WF__RED_MEAN ? sum / count : sum);
+    memcpy(out + c * j->col_stride[0], &value, sizeof value);
+  }
+}
+
 static void store_block(const job *j, const wf__reduce_state *state, char *const *corner, int64_t cols) {
+  bool plain = j->compute == WF_F32 && !j->to_out;
+  if (plain && (j->op == WF__RED_SUM || j->op == WF__RED_MEAN || j->op == WF__RED_AMAX || j->op == WF__RED_AMIN)) {
+    store_floats(j, state, corner[0], cols);
+    return;
+  }
   bool pair = j->op == WF__RED_MAX_INDEX || j->op == WF__RED_MIN_INDEX;
   for (int64_t c = 0; c < cols; c++)
     store(j, &state[c], corner[0] + c * j->col_stride[0], pair ? corner[2] + c * j->col_stride[2] : NULL);
@@ -193,7 +149,7 @@ static int64_t corner_of(const job *j, const wf__cursor *at, int64_t block, char
 /* Many results: blocks of them, each reduced from beginning to end by one thread. */
 static void do_blocks(void *context, int64_t begin, int64_t end) {
   const job *j = context;
-  wf__reduce_state state[SUM_COLUMNS];
+  wf__reduce_state state[WF__ROW_RESULTS];
   wf__cursor at;
   wf__walk_seek(&j->kept, begin / j->blocks, &at);
   for (int64_t unit = begin, block = begin % j->blocks; unit < end; unit++) {
@@ -210,13 +166,14 @@ static void do_blocks(void *context, int64_t begin, int64_t end) {
 static void do_segments(void *context, int64_t begin, int64_t end) {
   const job *j = context;
   for (int64_t s = begin; s < end; s++)
-    reduce_units(j, j->at[1], j->now, j->segment + s * j->block, s * j->units / SEGMENTS,
-                 (s + 1) * j->units / SEGMENTS);
+    reduce_units(j, j->at[1], j->now, j->segment + s * j->block, s * j->units / j->segments,
+                 (s + 1) * j->units / j->segments);
 }
 
 /* Few results: each is cut into segments, which the team shares out. */
 static void run_segments(job *j) {
-  wf__reduce_state segment[SEGMENTS * FEW_COLUMNS];
+  wf__reduce_state segment[FEW_SEGMENTS * WF__ROW_RESULTS > SEGMENTS * COLUMNS ? FEW_SEGMENTS * WF__ROW_RESULTS
+                                                                               : SEGMENTS * COLUMNS];
   wf__cursor at;
   wf__walk_seek(&j->kept, 0, &at);
   j->segment = segment;
@@ -225,8 +182,8 @@ static void run_segments(job *j) {
       char *corner[3];
       j->now = corner_of(j, &at, block, corner);
       j->at = corner;
-      wf__parallel(SEGMENTS, 1, do_segments, j);
-      for (int s = 1; s < SEGMENTS; s++)
+      wf__parallel(j->segments, 1, do_segments, j);
+      for (int64_t s = 1; s < j->segments; s++)
         for (int64_t c = 0; c < j->now; c++)
           wf__reduce_merge(j->kind, j->is_integer, &segment[c], &segment[s * j->block + c]);
       store_block(j, segment, corner, j->now);
@@ -290,7 +247,7 @@ static void set_reduced(job *j, int inner) {
     if (!(outside >> d & 1)) j->index_step[k++] = steps[d];
   j->n = inner >= 0 ? plan->size[inner] : 1;
   j->stride = inner >= 0 ? plan->operand[1].stride[inner] : j->size;
-  j->inner_step = inner >= 0 ? steps[inner] : 1;
+  j->inner_step = !j->has_index ? 0 : inner >= 0 ? steps[inner] : 1;
 }
 
 static void set_kept(job *j, int together) {
@@ -304,28 +261,47 @@ static void set_kept(job *j, int together) {
     j->col_stride[o] = together >= 0 && plan->operand[o].data ? plan->operand[o].stride[together] : 0;
 }
 
+/* Columns when a kept dim is consecutive; sums of short stretches together, along the fastest kept dim; else one result at a time. */
 static void choose(job *j) {
   const wf_plan *plan = j->plan;
   int reduced = fastest(plan, true), kept = fastest(plan, false);
   bool kept_is_faster = reduced >= 0 && kept >= 0 && plan->operand[1].stride[kept] == j->size &&
                         plan->operand[1].stride[kept] < plan->operand[1].stride[reduced] && plan->size[kept] > 1;
+  bool extremes = !j->has_index && (j->kind == WF__REDUCE_MAX || j->kind == WF__REDUCE_MIN);
+  bool many = kept >= 0 && plan->size[kept] >= 8, sums = many && j->kind == WF__REDUCE_SUM;
+  bool by_rows = sums || (many && extremes);
   set_reduced(j, reduced);
-  set_kept(j, kept_is_faster ? kept : -1);
-  bool sums = j->kind == WF__REDUCE_SUM && j->cols >= 8;
-  j->reduce = !kept_is_faster ? stretches : sums ? columns_of_sums : columns;
-  j->block = !kept_is_faster ? 1 : sums ? SUM_COLUMNS : COLUMNS;
-  j->piece = !kept_is_faster ? CHUNK : sums ? 1 : TILE;
-  j->pieces = (j->n + j->piece - 1) / j->piece;
+  bool together = sums && !kept_is_faster && j->stride == j->size && j->n <= SHORT;
+  set_kept(j, kept_is_faster || together ? kept : -1);
+  if (together) {
+    j->reduce = wf__sums_of_stretches;
+    j->block = WF__ROW_RESULTS;
+    j->piece = j->n;
+  } else if (!kept_is_faster) {
+    j->reduce = stretches;
+    j->block = 1;
+    j->piece = CHUNK;
+  } else if (by_rows) {
+    j->reduce = j->kind == WF__REDUCE_SUM ? wf__sums_by_rows : wf__extremes_by_rows;
+    j->block = WF__ROW_RESULTS;
+    j->piece = WF__ROWS;
+  } else {
+    j->reduce = columns;
+    j->block = COLUMNS;
+    j->piece = TILE;
+  }
+  j->begins = j->block != WF__ROW_RESULTS;
+  j->pieces = j->n ? (j->n + j->piece - 1) / j->piece : 0;
   j->units = j->reduced.count * j->pieces;
 }
 
 static void run(job *j) {
   choose(j);
+  bool rows = j->block == WF__ROW_RESULTS;
   int64_t work = j->total * (j->cols < j->block ? j->cols : j->block);
   j->blocks = (j->cols + j->block - 1) / j->block;
-  if (j->kept.count * j->blocks < SEGMENTS / 2 && work >= 2 * WF__GRAIN && j->units >= SEGMENTS) {
-    if (j->block > FEW_COLUMNS) j->block = FEW_COLUMNS;
-    j->blocks = (j->cols + j->block - 1) / j->block;
+  j->segments = rows ? FEW_SEGMENTS : SEGMENTS;
+  if (j->kept.count * j->blocks < j->segments / 2 && work >= 2 * WF__GRAIN && j->units >= j->segments) {
     run_segments(j);
     return;
   }
@@ -333,22 +309,45 @@ static void run(job *j) {
   wf__parallel(j->kept.count * j->blocks, grain, do_blocks, j);
 }
 
+/* The class in which integers are reduced as they are, or i64: where casting to `compute` first wouldn't change what is kept of the result. */
+static wf__class integer_class(wf__reduce_kind kind, wf_dtype in, wf_dtype compute) {
+  bool counts = kind == WF__REDUCE_COUNT, extreme = kind == WF__REDUCE_MAX || kind == WF__REDUCE_MIN;
+  if (in == WF_BOOL && counts && (compute == WF_BOOL || compute == WF_I64)) return WF__CLASS_U8;
+  if (!(kind == WF__REDUCE_SUM || counts || extreme) || (in != compute && (extreme || compute != WF_I64)))
+    return WF__CLASS_I64;
+  switch (in) {
+    case WF_I32: return WF__CLASS_I32;
+    case WF_I16: return WF__CLASS_I16;
+    case WF_I8: return WF__CLASS_I8;
+    case WF_U8: return WF__CLASS_U8;
+    default: return WF__CLASS_I64;
+  }
+}
+
 wf_status wf__exec_reduce(const wf_plan *plan) {
   wf_dtype in = plan->operand[1].dtype, compute = (wf_dtype)plan->compute;
-  job j = {.kernels = wf__kernels_now(), .plan = plan, .op = (wf__reduce_op)plan->op, .compute = compute};
-  j.class = compute == WF_F64 ? WF__CLASS_F64 : wf_dtype_is_float(compute) ? WF__CLASS_F32 : WF__CLASS_I64;
-  j.is_integer = j.class == WF__CLASS_I64;
+  job j;
+  j.kernels = wf__kernels_now();
+  j.plan = plan;
+  j.op = (wf__reduce_op)plan->op;
+  j.compute = compute;
   bool has_parameter = plan->op == WF__RED_VAR || plan->op == WF__RED_STD || plan->op == WF__RED_NORM;
-  if (has_parameter) j.parameter = wf__scalar_double(plan->scalar[0]);
+  j.parameter = has_parameter ? wf__scalar_double(plan->scalar[0]) : 0;
   j.kind = kind_of(plan, j.parameter);
+  j.class = compute == WF_F64            ? WF__CLASS_F64
+            : wf_dtype_is_float(compute) ? WF__CLASS_F32
+                                         : integer_class(j.kind, in, compute);
+  j.is_integer = j.class != WF__CLASS_F32 && j.class != WF__CLASS_F64;
   j.has_index = plan->op >= WF__RED_ARGMAX && plan->op <= WF__RED_MIN_INDEX;
   if (plan->op >= WF__RED_COUNT || !j.kernels->reduce[j.class][j.kind]) return wf__no_kernel("reduce_cpu", compute);
   j.take = j.kernels->reduce[j.class][j.kind];
+  bool as_it_is = j.class > WF__CLASS_I64; /* narrow integers */
   wf_dtype wide = j.class == WF__CLASS_F32 ? WF_F32 : j.class == WF__CLASS_F64 ? WF_F64 : WF_I64;
-  if (in != compute) j.to_compute = j.kernels->convert[in][compute];
-  if (compute != wide) j.to_class = j.kernels->convert[compute][wide];
-  if (compute != plan->operand[0].dtype) j.to_out = j.kernels->convert[compute][plan->operand[0].dtype];
+  j.to_compute = in != compute && !as_it_is ? j.kernels->convert[in][compute] : NULL;
+  j.to_class = compute != wide && !as_it_is ? j.kernels->convert[compute][wide] : NULL;
+  j.to_out = compute != plan->operand[0].dtype ? j.kernels->convert[compute][plan->operand[0].dtype] : NULL;
   j.size = (int64_t)wf_dtype_size(in);
+  j.wide = as_it_is ? j.size : (int64_t)wf_dtype_size(wide);
   j.log_size = __builtin_ctz((unsigned)j.size);
   for (int d = 0; d < plan->ndim; d++)
     if (plan->size[d] == 0 && !is_reduced(plan, d)) return WF_OK;

@@ -76,6 +76,39 @@ static inline wf__f64s wf__max_f64(wf__f64s a, wf__f64s b) {
 #endif
 }
 
+static inline wf__f32s wf__min_f32(wf__f32s a, wf__f32s b) {
+#if defined(__AVX512F__)
+  return (wf__f32s)_mm512_min_ps((__m512)a, (__m512)b);
+#else
+  return wf__choose(a < b, a, b);
+#endif
+}
+static inline wf__f64s wf__min_f64(wf__f64s a, wf__f64s b) {
+#if defined(__AVX512F__)
+  return (wf__f64s)_mm512_min_pd((__m512d)a, (__m512d)b);
+#else
+  return wf__choose_f64(a < b, a, b);
+#endif
+}
+
+/* NaN in lanes where it, a or b is NaN; numbers in the others. */
+static inline wf__f32s wf__spread_nan_f32(wf__f32s odd, wf__f32s a, wf__f32s b) {
+#if defined(__AVX512F__)
+  __mmask16 nan = _mm512_cmp_ps_mask((__m512)a, (__m512)b, _CMP_UNORD_Q);
+  return (wf__f32s)_mm512_mask_mov_ps((__m512)odd, nan, _mm512_set1_ps(__builtin_nanf("")));
+#else
+  return wf__choose((a != a) | (b != b), (wf__f32s){0} + __builtin_nanf(""), odd);
+#endif
+}
+static inline wf__f64s wf__spread_nan_f64(wf__f64s odd, wf__f64s a, wf__f64s b) {
+#if defined(__AVX512F__)
+  __mmask8 nan = _mm512_cmp_pd_mask((__m512d)a, (__m512d)b, _CMP_UNORD_Q);
+  return (wf__f64s)_mm512_mask_mov_pd((__m512d)odd, nan, _mm512_set1_pd(__builtin_nan("")));
+#else
+  return wf__choose_f64((a != a) | (b != b), (wf__f64s){0} + __builtin_nan(""), odd);
+#endif
+}
+
 /* The greatest lane, as if NaN weren't there; the sum of the lanes, by halves. */
 static inline float wf__top_f32(wf__f32s v) {
 #if defined(__AVX512F__)

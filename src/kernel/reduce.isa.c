@@ -1,5 +1,5 @@
-/* Reductions of consecutive elements with vectors of eight: the compiler splits them to what the CPU has. Products, powers, inf-norms and
- * f64's log-sum-exp stay ref/'s. */
+/* Reductions of consecutive elements by vectors. Powers, inf-norms, products of integers and f64's log-sum-exp stay ref/'s. */
+#include "kernel/lanes.h"
 #include "kernel/math_f32.h"
 #include "kernel/tables.h"
 
@@ -10,9 +10,7 @@
 typedef double lanes __attribute__((vector_size(64)));
 typedef int64_t lane_bits __attribute__((vector_size(64)));
 typedef float eight_f32 __attribute__((vector_size(32)));
-typedef int32_t eight_i32 __attribute__((vector_size(32)));
 
-static inline double total_of(lanes v) { return ((v[0] + v[4]) + (v[2] + v[6])) + ((v[1] + v[5]) + (v[3] + v[7])); }
 static inline lanes absolute(lanes v) { return (lanes)((lane_bits)v & INT64_MAX); }
 
 static void take_sum(wf__reduce_state *state, double sum) {
@@ -20,27 +18,94 @@ static void take_sum(wf__reduce_state *state, double sum) {
   wf__reduce_merge(WF__REDUCE_SUM, false, state, &part);
 }
 
+/* Eight elements as doubles. The instruction by name: the compiler converts halves of the vector and joins them. */
+static inline lanes wide_f32(const float *p) {
+#if defined(__AVX512F__)
+  return (lanes)_mm512_cvtps_pd(_mm256_loadu_ps(p));
+#else
+  eight_f32 v;
+  memcpy(&v, p, sizeof v);
+  return __builtin_convertvector(v, lanes);
+#endif
+}
+static inline lanes wide_f64(const double *p) {
+  lanes v;
+  memcpy(&v, p, sizeof v);
+  return v;
+}
+
+/* t += v, lane by lane in double. */
+static inline void add_wide_f32(double *t, wf__f32s v) {
+#if defined(__AVX512F__)
+  _mm512_storeu_pd(t, _mm512_loadu_pd(t) + _mm512_cvtps_pd(_mm512_castps512_ps256((__m512)v)));
+  _mm512_storeu_pd(t + 8, _mm512_loadu_pd(t + 8) + _mm512_cvtps_pd(_mm512_extractf32x8_ps((__m512)v, 1)));
+#else
+  float part[WF__LANES];
+  wf__store(part, v);
+  for (int k = 0; k < WF__LANES; k++) t[k] += part[k];
+#endif
+}
+static inline void add_wide_f64(double *t, wf__f64s v) {
+  wf__f64s now;
+  memcpy(&now, t, sizeof now);
+  now += v;
+  memcpy(t, &now, sizeof now);
+}
+
+static double short_sum_f32(const float *x, int64_t n);
+static double short_sum_f64(const double *x, int64_t n);
+static wf__f32s block_f32(const float *x);
+static wf__f64s block_f64(const double *x);
+
+static double sum_f32(const float *x, int64_t n) {
+  enum { BLOCK = 32 * WF__LANES };
+  double total[WF__LANES] __attribute__((aligned(64))) = {0}, sum = 0;
+  int64_t i = 0;
+  for (; i + BLOCK <= n; i += BLOCK) add_wide_f32(total, block_f32(x + i));
+  for (int half = WF__LANES / 2; half && i; half /= 2)
+    for (int k = 0; k < half; k++) total[k] += total[k + half];
+  if (i) sum = total[0];
+  return i < n ? sum + short_sum_f32(x + i, n - i) : sum;
+}
+
+static double sum_f64(const double *x, int64_t n) {
+  enum { BLOCK = 16 * WF__LANES, FEW = 4 * BLOCK };
+  if (n > FEW) {
+    int64_t half = n / 2 / BLOCK * BLOCK;
+    return sum_f64(x, half) + sum_f64(x + half, n - half);
+  }
+  wf__f64s total = {0};
+  int64_t i = 0;
+  for (; i + BLOCK <= n; i += BLOCK) total += block_f64(x + i);
+  return wf__total_f64(total) + (i < n ? short_sum_f64(x + i, n - i) : 0);
+}
+
 #define T float
-#define V eight_f32
-#define BITS int32_t
-#define M eight_i32
-#define WIDE(v) __builtin_convertvector((v), lanes)
-#define LOOP(name) name##_f32
+#define V wf__f32s
+#define LANES WF__LANES
+#define WIDE_LOAD(p) wide_f32(p)
+#define NAME(x) x##_f32
+#define TYPE(x) x##_f32
 #include "kernel/reduce_loops.h"
 #undef T
 #undef V
-#undef BITS
-#undef M
-#undef WIDE
-#undef LOOP
+#undef LANES
+#undef WIDE_LOAD
+#undef NAME
+#undef TYPE
+#undef SUMS
+#undef EXTREME
 
 #define T double
-#define V lanes
-#define BITS int64_t
-#define M lane_bits
-#define WIDE(v) (v)
-#define LOOP(name) name##_f64
+#define V wf__f64s
+#define LANES (WF__LANES / 2)
+#define WIDE_LOAD(p) wide_f64(p)
+#define NAME(x) x##_f64
+#define TYPE(x) x##_f64
 #include "kernel/reduce_loops.h"
+#undef T
+#undef NAME
+#undef EXTREME
 
 /* Scaled by the stretch's own maximum, then merged. */
 static void LOGSUMEXP_f32(wf__reduce_state *state, const void *values, int64_t n, int64_t first, int64_t step,
@@ -56,49 +121,62 @@ static void LOGSUMEXP_f32(wf__reduce_state *state, const void *values, int64_t n
     wf__reduce_state part = {.value = nan ? NAN : top, .second = (double)count};
     if (isfinite(part.value)) {
       for (int64_t k = 0; k < count; k++) block[k] = wf__expf(x[i + k] - top);
-      part.second = sum_f32(block, count, 0);
+      part.second = sum_f32(block, count);
     }
     wf__reduce_merge(WF__REDUCE_LOGSUMEXP, false, state, &part);
   }
 }
 
-static void SUM_i64(wf__reduce_state *state, const void *x, int64_t n, int64_t first, int64_t step, double p) {
-  const uint64_t *v = x;
-  uint64_t sum = (uint64_t)state->integer;
-  (void)first, (void)step, (void)p;
-  for (int64_t i = 0; i < n; i++) sum += v[i];
-  state->integer = (int64_t)sum;
-}
+#define T int64_t
+#define NAME(x) x##_i64
+#include "kernel/reduce_int_loops.h"
+#undef T
+#undef NAME
 
-static void COUNT_i64(wf__reduce_state *state, const void *x, int64_t n, int64_t first, int64_t step, double p) {
-  const int64_t *v = x;
-  int64_t count = 0;
-  (void)first, (void)step, (void)p;
-  for (int64_t i = 0; i < n; i++) count += v[i] != 0;
-  state->integer += count;
-}
+#define T int32_t
+#define NAME(x) x##_i32
+#include "kernel/reduce_int_loops.h"
+#undef T
+#undef NAME
 
-static void add_row_i64(void *total, const void *x, int64_t n) {
-  uint64_t *t = total;
-  const uint64_t *v = x;
-  WF__VECTOR_LOOP
-  for (int64_t i = 0; i < n; i++) t[i] += v[i];
-}
+#define T int16_t
+#define NAME(x) x##_i16
+#include "kernel/reduce_int_loops.h"
+#undef T
+#undef NAME
+
+#define T int8_t
+#define NAME(x) x##_i8
+#include "kernel/reduce_int_loops.h"
+#undef T
+#undef NAME
+
+#define T uint8_t
+#define NAME(x) x##_u8
+#include "kernel/reduce_int_loops.h"
+#undef T
+#undef NAME
 
 void WFK(wf__reduce)(wf__kernels *table) {
 #define WF_KIND(KIND)                                           \
   table->reduce[WF__CLASS_F32][WF__REDUCE_##KIND] = KIND##_f32; \
   table->reduce[WF__CLASS_F64][WF__REDUCE_##KIND] = KIND##_f64;
   /* clang-format off */
-  WF_KIND(SUM)
-  WF_KIND(SUM_ABS)
-  WF_KIND(SUM_SQUARE) WF_KIND(MOMENTS) WF_KIND(COUNT) WF_KIND(MAX) WF_KIND(MIN)
+  WF_KIND(SUM) WF_KIND(SUM_ABS) WF_KIND(SUM_SQUARE) WF_KIND(PROD) WF_KIND(MOMENTS) WF_KIND(COUNT) WF_KIND(MAX) WF_KIND(MIN)
+  /* clang-format on */
 #undef WF_KIND
-      /* clang-format on */
       table->reduce[WF__CLASS_F32][WF__REDUCE_LOGSUMEXP] = LOGSUMEXP_f32;
-  table->reduce[WF__CLASS_I64][WF__REDUCE_SUM] = SUM_i64;
-  table->reduce[WF__CLASS_I64][WF__REDUCE_COUNT] = COUNT_i64;
-  table->add_row[WF__CLASS_F32] = add_row_f32;
-  table->add_row[WF__CLASS_F64] = add_row_f64;
-  table->add_row[WF__CLASS_I64] = add_row_i64;
+#define WF_ROWS(name)                      \
+  table->name[WF__CLASS_F32] = name##_f32; \
+  table->name[WF__CLASS_F64] = name##_f64;
+  WF_ROWS(add_rows)
+  WF_ROWS(add_each)
+  WF_ROWS(most_rows)
+  WF_ROWS(least_rows)
+#undef WF_ROWS
+  put_i64(table, WF__CLASS_I64);
+  put_i32(table, WF__CLASS_I32);
+  put_i16(table, WF__CLASS_I16);
+  put_i8(table, WF__CLASS_I8);
+  put_u8(table, WF__CLASS_U8);
 }

@@ -24,8 +24,8 @@ typedef void (*wf__interleave_fn)(void *dst, const void *src, const int64_t *fro
 
 #define WF__ELEMENT_SIZES 5 /* 1, 2, 4, 8, 16 bytes */
 
-/* What kernels compute in. Halves: f32. Integers and bool: i64, of which stores keep the low bits; pointwise operators have narrow integers as
- * well, with the same results in one step. */
+/* What kernels compute in. Halves: f32. Integers and bool: i64, of which stores keep the low bits; pointwise operators and sums, extremes
+ * and counts have narrow integers as well, with the same results in one step. */
 typedef enum wf__class {
   WF__CLASS_F32,
   WF__CLASS_F64,
@@ -74,11 +74,13 @@ typedef void (*wf__norm_back_sums_fn)(const float *x, const float *dy, int64_t r
 typedef void (*wf__norm_back_map_fn)(const float *x, const float *dy, float *dx, int64_t rows, int64_t channels,
                                      const float *const stats[4], bool relu, const float *slope, const float *offset);
 
-/* Takes n consecutive elements of the class's type into the state. Their indices are first, first + step, … */
+/* Takes n consecutive elements of the class's type into the state. Their indices are first, first + step, …; step 0: indices don't count. */
 typedef void (*wf__reduce_fn)(wf__reduce_state *state, const void *x, int64_t n, int64_t first, int64_t step,
                               double parameter);
-/* total[i] += x[i]: totals are double for floats, int64_t for i64. */
-typedef void (*wf__add_row_fn)(void *total, const void *x, int64_t n);
+/* Sums of `rows` rows of n elements, `stride` bytes apart. add_rows: total[i] += x[0][i] + x[1][i] + …; add_each: total[r] += x[r][0] + x[r][1] + …
+ * Totals are double for floats, int64_t for integers of any width. most_rows, least_rows: total[i], of the class's type, becomes the extreme of itself
+ * and x[0][i], x[1][i], …; NaN is more extreme than all. */
+typedef void (*wf__rows_fn)(void *total, const void *x, int64_t stride, int64_t rows, int64_t n);
 
 /* Numbers that depend on their index alone. */
 typedef struct wf__range_args {
@@ -147,8 +149,8 @@ typedef struct wf__kernels {
   wf__norm_map_fn norm_map;
   wf__norm_back_sums_fn norm_back_sums;
   wf__norm_back_map_fn norm_back_map;
-  wf__reduce_fn reduce[WF__CLASSES][WF__REDUCE_KINDS]; /* NULL: not defined for the class */
-  wf__add_row_fn add_row[WF__CLASSES];
+  wf__reduce_fn reduce[WF__PW_CLASSES][WF__REDUCE_KINDS]; /* NULL: not defined for the class */
+  wf__rows_fn add_rows[WF__PW_CLASSES], add_each[WF__PW_CLASSES], most_rows[WF__PW_CLASSES], least_rows[WF__PW_CLASSES];
   wf__softmax_kernels softmax[WF__CLASSES][WF__LOG_SOFTMAX_BACKWARD + 1];
   wf__range_kernel_fn range[WF__RANGE_EYE + 1];
   wf__random_kernel_fn random[WF__RANDOM_INT + 1];

@@ -169,6 +169,70 @@ static void random_reductions_equal_obvious_loops(void **state) {
   for (int i = 0; i < 12; i++) check_random_reduction(&seed, 9);
 }
 
+/* Larger ones, of whole numbers, so that sums are exact in any order: many results together, short stretches, segments; on one thread and on two. */
+static void check_whole_numbers(int op, wf_dtype dtype, const int64_t *size, uint32_t reduced, const int *order) {
+  wf_plan plan = {.family = WF_FAMILY_REDUCE, .op = (uint16_t)op, .operands = 2, .outputs = 1, .ndim = 3};
+  bool sums = op == WF__RED_SUM, floats = wf_dtype_is_float(dtype);
+  wf_dtype out_dtype = sums ? (floats ? WF_F32 : WF_I64) : dtype;
+  int64_t bytes = (int64_t)wf_dtype_size(dtype), out_bytes = (int64_t)wf_dtype_size(out_dtype), results = 1, count = 1;
+  plan.compute = (uint8_t)(sums && floats && dtype != WF_F64 ? WF_F32 : out_dtype);
+  plan.operand[0].dtype = out_dtype;
+  plan.operand[1].dtype = dtype;
+  for (int i = 2; i >= 0; i--) {
+    int d = order[i];
+    plan.operand[1].stride[d] = count * bytes;
+    count *= size[d];
+  }
+  for (int d = 2; d >= 0; d--) {
+    plan.size[d] = size[d];
+    if (reduced >> d & 1) continue;
+    plan.operand[0].stride[d] = results * out_bytes;
+    results *= size[d];
+  }
+  char *in = malloc((size_t)(count * bytes)), *out = malloc((size_t)(results * out_bytes));
+  int64_t *want = malloc((size_t)results * sizeof *want);
+  for (int64_t i = 0; i < results; i++) want[i] = sums ? 0 : op == WF__RED_AMAX ? INT64_MIN : INT64_MAX;
+  plan.operand[0].data = out;
+  plan.operand[1].data = in;
+  uint64_t seed = 5 + reduced;
+  for (int64_t i = 0; i < count; i++) {
+    int64_t v = (int64_t)(random_next(&seed) % 21) - (dtype == WF_U8 ? 0 : 10);
+    int64_t *w = want + (element(&plan, 0, i) - out) / out_bytes;
+    wf__scalar_store(wf_int(v), dtype, element(&plan, 1, i));
+    *w = sums ? *w + v : op == WF__RED_AMAX ? (v > *w ? v : *w) : (v < *w ? v : *w);
+  }
+  assert_ok(wf__exec(&plan));
+  for (int64_t i = 0; i < results; i++) {
+    double got = wf__scalar_double(wf__scalar_load(out_dtype, out + i * out_bytes));
+    if (got != (double)want[i])
+      fail_msg("operator %d, %s, %d x %d x %d, reduced %x, result %d: %g, not %lld", op, wf_dtype_name(dtype),
+               (int)size[0], (int)size[1], (int)size[2], reduced, (int)i, got, (long long)want[i]);
+  }
+  free(in);
+  free(out);
+  free(want);
+}
+
+static void large_reductions_of_whole_numbers_are_exact(void **state) {
+  (void)state;
+  static const int64_t sizes[][3] = {{3, 5, 4000}, {700, 9, 11},  {40, 40, 40}, {2, 3000, 17},
+                                     {900, 2, 50}, {1, 1, 90000}, {30000, 1, 3}};
+  static const int orders[][3] = {{0, 1, 2}, {2, 1, 0}, {1, 0, 2}, {0, 2, 1}};
+  static const wf_dtype dtypes[] = {WF_F32, WF_F64, WF_F16, WF_I32, WF_I64, WF_U8, WF_I16, WF_BF16};
+  static const int ops[] = {WF__RED_SUM, WF__RED_AMAX, WF__RED_AMIN};
+  int threads = wf_num_threads(), turn = 0;
+  for (int s = 0; s < 7; s++)
+    for (int o = 0; o < 4; o++)
+      for (uint32_t reduced = 1; reduced < 8; reduced++)
+        for (int op = 0; op < 3; op++, turn++) {
+          wf_dtype dtype = dtypes[turn % 8];
+          if (dtype == WF_F64 && op == 0) dtype = WF_F32;
+          assert_ok(wf_set_num_threads(1 + turn / 8 % 2));
+          check_whole_numbers(ops[op], dtype, sizes[s], reduced, orders[o]);
+        }
+  assert_ok(wf_set_num_threads(threads));
+}
+
 static wf_plan whole(int op, const void *data, wf_dtype dtype, int64_t n, void *out, wf_dtype out_dtype) {
   wf_plan plan = {.family = WF_FAMILY_REDUCE,
                   .op = (uint16_t)op,
@@ -276,6 +340,7 @@ static void sums_do_not_depend_on_the_number_of_threads(void **state) {
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(random_reductions_equal_obvious_loops),
+    cmocka_unit_test(large_reductions_of_whole_numbers_are_exact),
     cmocka_unit_test(infinities_nan_and_nothing_end_as_in_pytorch),
     cmocka_unit_test(the_first_nan_is_the_extreme),
     cmocka_unit_test(halves_neither_stall_nor_overflow_in_the_middle),

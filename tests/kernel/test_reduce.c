@@ -16,18 +16,25 @@ static const int shown_by[WF__REDUCE_KINDS] = {
     WF__RED_SUM,       WF__RED_SUM,       WF__RED_SUM,       WF__RED_SUM, WF__RED_PROD, WF__RED_MAX_INDEX,
     WF__RED_MIN_INDEX, WF__RED_MAX_INDEX, WF__RED_MIN_INDEX, WF__RED_ANY, WF__RED_VAR,  WF__RED_LOGSUMEXP};
 
+static const wf_dtype dtypes[WF__PW_CLASSES] = {WF_F32, WF_F64, WF_I64, WF_I32, WF_I16, WF_I8, WF_U8};
+
 static void fill(void *data, wf_dtype dtype, int64_t n, bool specials, uint64_t *seed) {
   for (int64_t i = 0; i < n; i++) {
     double x = (double)(int64_t)(random_next(seed) % 2001) / 100 - 10;
     if (specials && random_next(seed) % 50 == 0) x = random_number(seed);
     if (specials && random_next(seed) % 10 == 0) x = 0;
-    wf__scalar_store(dtype == WF_I64 ? wf_int((int64_t)(x * 1000)) : wf_float(x), dtype,
+    wf__scalar_store(wf_dtype_is_float(dtype) ? wf_float(x) : wf_int((int64_t)(x * 1000)), dtype,
                      (char *)data + i * (int64_t)wf_dtype_size(dtype));
   }
 }
 
+static double sum_of_sizes(const void *x, int64_t n) {
+  double sum = 0;
+  for (int64_t i = 0; i < n; i++) sum += fabs(((const float *)x)[i]);
+  return sum;
+}
+
 static void compare(int isa, int class, int kind, int64_t n, bool specials, uint64_t *seed) {
-  static const wf_dtype dtypes[] = {WF_F32, WF_F64, WF_I64};
   wf_dtype dtype = dtypes[class];
   guarded x = guarded_new((size_t)n * wf_dtype_size(dtype), wf_dtype_size(dtype));
   fill(x.data, dtype, n, specials, seed);
@@ -47,7 +54,9 @@ static void compare(int isa, int class, int kind, int64_t n, bool specials, uint
   bool by_polynomial = kind == WF__REDUCE_LOGSUMEXP && class == WF__CLASS_F32;
   double size = 100 * (double)(n + 1) + (isfinite(a) ? fabs(a) : 0),
          tolerance = by_polynomial ? 1e-6 * (1 + fabs(a)) : 1e-13 * size;
-  if (!close_to(b, a, tolerance) || (class == WF__CLASS_I64 && want.integer != got.integer) ||
+  if (kind == WF__REDUCE_SUM && class == WF__CLASS_F32) tolerance = 9 * 0x1p-24 * sum_of_sizes(x.data, n);
+  if (kind == WF__REDUCE_PROD) tolerance = 1e-12 * fabs(a);
+  if (!close_to(b, a, tolerance) || (class >= WF__CLASS_I64 && want.integer != got.integer) ||
       (places && want.index != got.index) || (kind == WF__REDUCE_COUNT && want.integer != got.integer))
     fail_msg("%s, class %d, kind %d, %d elements: %.17g at %d, not %.17g at %d", wf__cpu_isa_name((wf__isa)isa), class,
              kind, (int)n, b, (int)got.index, a, (int)want.index);
@@ -60,7 +69,7 @@ static void every_instruction_set_reduces_as_ref_does(void **state) {
   uint64_t seed = 8;
   const int64_t lengths[] = {0, 1, 2, 7, 16, 31, 32, 33, 100, 511, 1000, 4097};
   for (int isa = WF__ISA_BASE; isa <= (int)best_isa(); isa++)
-    for (int class = 0; class < WF__CLASSES; class ++)
+    for (int class = 0; class < WF__PW_CLASSES; class ++)
       for (int kind = 0; kind < WF__REDUCE_KINDS; kind++) {
         wf__reduce_fn ref = wf__kernels_of(WF__ISA_REF)->reduce[class][kind],
                       fast = wf__kernels_of((wf__isa)isa)->reduce[class][kind];
@@ -68,37 +77,106 @@ static void every_instruction_set_reduces_as_ref_does(void **state) {
         for (int l = 0; l < 12 && ref != fast; l++)
           for (int round = 0; round < 8; round++)
             compare(isa, class, kind, lengths[l],
-                    round % 2 && kind != WF__REDUCE_MOMENTS && kind != WF__REDUCE_SUM_SQUARE, &seed);
+                    round % 2 && kind != WF__REDUCE_MOMENTS && kind != WF__REDUCE_PROD && kind != WF__REDUCE_SUM_SQUARE,
+                    &seed);
       }
+}
+
+/* Rows of whole numbers: sums are exact, in whatever order. */
+static void check_rows(int isa, int class, int64_t rows, int64_t n, bool each, uint64_t *seed) {
+  int64_t size = (int64_t)wf_dtype_size(dtypes[class]), stride = (n + 3) * size, results = each ? rows : n;
+  guarded x = guarded_new((size_t)(rows * stride), (size_t)size), total = guarded_new((size_t)results * 8, 8);
+  int64_t want[600];
+  memset(x.data, 0x7b, (size_t)(rows * stride));
+  for (int64_t i = 0; i < results; i++) {
+    want[i] = (int64_t)(random_next(seed) % 1000);
+    wf__scalar_store(wf_int(want[i]), class <= WF__CLASS_F64 ? WF_F64 : WF_I64, total.data + i * 8);
+  }
+  for (int64_t r = 0; r < rows; r++)
+    for (int64_t i = 0; i < n; i++) {
+      int64_t v = (int64_t)(random_next(seed) % 100) - (class == WF__CLASS_U8 ? 0 : 50);
+      wf__scalar_store(wf_int(v), dtypes[class], x.data + r * stride + i * size);
+      want[each ? r : i] += v;
+    }
+  const wf__kernels *k = wf__kernels_of((wf__isa)isa);
+  (each ? k->add_each : k->add_rows)[class](total.data, x.data, stride, rows, n);
+  for (int64_t i = 0; i < results; i++)
+    if (wf__scalar_int(wf__scalar_load(class <= WF__CLASS_F64 ? WF_F64 : WF_I64, total.data + i * 8)) != want[i])
+      fail_msg("%s, class %d, %s, %d x %d: wrong at %d", wf__cpu_isa_name((wf__isa)isa), class, each ? "each" : "rows",
+               (int)rows, (int)n, (int)i);
+  assert_true(guarded_intact(&total));
+  guarded_free(&x);
+  guarded_free(&total);
 }
 
 static void rows_are_added_to_their_totals(void **state) {
   (void)state;
   uint64_t seed = 9;
-  static const wf_dtype dtypes[] = {WF_F32, WF_F64, WF_I64};
+  static const int64_t rows[] = {0, 1, 3, 7, 8, 9, 16, 21}, lengths[] = {0, 1, 3, 8, 15, 16, 17, 31, 64, 100, 530};
   for (int isa = WF__ISA_REF; isa <= (int)best_isa(); isa++)
-    for (int class = 0; class < WF__CLASSES; class ++)
-      for (int64_t n = 0; n < 70; n += 3) {
-        guarded x = guarded_new((size_t)n * wf_dtype_size(dtypes[class]), 0), total = guarded_new((size_t)n * 8, 8);
-        fill(x.data, dtypes[class], n, false, &seed);
-        fill(total.data, class == WF__CLASS_I64 ? WF_I64 : WF_F64, n, false, &seed);
-        double before[70];
-        memcpy(before, total.data, (size_t)n * 8);
-        wf__kernels_of((wf__isa)isa)->add_row[class](total.data, x.data, n);
-        for (int64_t i = 0; i < n; i++) {
-          if (class == WF__CLASS_I64)
-            assert_true(((int64_t *)total.data)[i] == ((int64_t *)before)[i] + ((int64_t *)x.data)[i]);
-          else if (class == WF__CLASS_F64) assert_true(((double *)total.data)[i] == before[i] + ((double *)x.data)[i]);
-          else assert_true(((double *)total.data)[i] == before[i] + ((float *)x.data)[i]);
+    for (int class = 0; class < WF__PW_CLASSES; class ++)
+      for (int r = 0; r < 8; r++)
+        for (int l = 0; l < 11; l++)
+          for (int each = 0; each < 2; each++) check_rows(isa, class, rows[r], lengths[l], each, &seed);
+}
+
+static void rows_of_extremes_follow_ref(void **state) {
+  (void)state;
+  uint64_t seed = 19;
+  for (int isa = WF__ISA_BASE; isa <= (int)best_isa(); isa++)
+    for (int class = 0; class < WF__PW_CLASSES; class ++)
+      for (int64_t n = 1; n < 200; n += 13)
+        for (int least = 0; least < 2; least++) {
+          size_t size = wf_dtype_size(dtypes[class]);
+          guarded x = guarded_new((size_t)(5 * n) * size, size), got = guarded_new((size_t)n * size, size),
+                  want = guarded_new((size_t)n * size, size);
+          random_fill(x.data, dtypes[class], 5 * n, &seed);
+          random_fill(got.data, dtypes[class], n, &seed);
+          memcpy(want.data, got.data, (size_t)n * size);
+          const wf__kernels *k = wf__kernels_of((wf__isa)isa), *ref = wf__kernels_of(WF__ISA_REF);
+          (least ? k->least_rows : k->most_rows)[class](got.data, x.data, n * (int64_t)size, 5, n);
+          (least ? ref->least_rows : ref->most_rows)[class](want.data, x.data, n * (int64_t)size, 5, n);
+          for (int64_t i = 0; i < n; i++) {
+            wf_scalar a = wf__scalar_load(dtypes[class], got.data + i * (int64_t)size),
+                      b = wf__scalar_load(dtypes[class], want.data + i * (int64_t)size);
+            double u = wf__scalar_double(a), v = wf__scalar_double(b);
+            assert_true(a.as.i == b.as.i || u == v || (isnan(u) && isnan(v)));
+          }
+          assert_true(guarded_intact(&got));
+          guarded_free(&x);
+          guarded_free(&got);
+          guarded_free(&want);
         }
-        assert_true(guarded_intact(&total));
-        guarded_free(&x);
-        guarded_free(&total);
+}
+
+/* The bound that reduce_loops.h states, on numbers of one sign and of both, against the exact sum in 128 bits. */
+static void sums_of_f32_err_by_nine_roundings_at_most(void **state) {
+  (void)state;
+  enum { N = 100000 };
+  float *x = malloc(N * sizeof *x);
+  uint64_t seed = 404;
+  for (int isa = WF__ISA_BASE; isa <= (int)best_isa(); isa++)
+    for (int both = 0; both < 2; both++)
+      for (int64_t n = 1; n <= N; n = n * 3 + 1) {
+        __int128 exact = 0;
+        for (int64_t i = 0; i < n; i++) {
+          x[i] = (float)((double)(random_next(&seed) >> 40) * 0x1p-24 + 0x1p-24) *
+                 (both && random_next(&seed) % 2 ? -1 : 1);
+          exact += (__int128)((double)x[i] * 0x1p48); /* multiples of 2^-48: exact */
+        }
+        wf__reduce_state s;
+        wf__reduce_begin(WF__REDUCE_SUM, &s);
+        wf__kernels_of((wf__isa)isa)->reduce[WF__CLASS_F32][WF__REDUCE_SUM](&s, x, n, 0, 1, 0);
+        double error = fabs(s.value + s.second - (double)exact * 0x1p-48);
+        assert_true(error <= 9 * 0x1p-24 * sum_of_sizes(x, n));
       }
+  free(x);
 }
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(every_instruction_set_reduces_as_ref_does),
     cmocka_unit_test(rows_are_added_to_their_totals),
+    cmocka_unit_test(rows_of_extremes_follow_ref),
+    cmocka_unit_test(sums_of_f32_err_by_nine_roundings_at_most),
 };
 WF_TEST_MAIN("kernel/reduce", tests)

@@ -28,18 +28,14 @@ static inline void take_floats(wf__reduce_kind kind, bool narrow, wf__reduce_sta
   }
 }
 
-static inline void take_integers(wf__reduce_kind kind, wf__reduce_state *state, const int64_t *x, int64_t n,
-                                 int64_t first, int64_t step) {
-  for (int64_t i = 0; i < n; i++) {
-    wf__reduce_state one = single(WF__REDUCE_SUM, 0, kind == WF__REDUCE_COUNT ? x[i] != 0 : x[i], first + i * step, 0);
-    wf__reduce_merge(kind, true, state, &one);
-  }
+static inline void take_integer(wf__reduce_kind kind, wf__reduce_state *state, int64_t x, int64_t index) {
+  wf__reduce_state one = single(WF__REDUCE_SUM, 0, kind == WF__REDUCE_COUNT ? x != 0 : x, index, 0);
+  wf__reduce_merge(kind, true, state, &one);
 }
 
 /* clang-format off */
 #define FLOAT_KINDS(X) \
   X(SUM) X(SUM_ABS) X(SUM_SQUARE) X(SUM_POWER) X(PROD) X(MAX) X(MIN) X(MAX_ABS) X(MIN_ABS) X(COUNT) X(MOMENTS) X(LOGSUMEXP)
-#define INTEGER_KINDS(X) X(SUM) X(PROD) X(MAX) X(MIN) X(COUNT)
 /* clang-format on */
 
 #define WF_KIND(KIND)                                                                                                \
@@ -51,23 +47,47 @@ static inline void take_integers(wf__reduce_kind kind, wf__reduce_state *state, 
   }
 FLOAT_KINDS(WF_KIND)
 #undef WF_KIND
-#define WF_KIND(KIND)                                                                                                \
-  static void KIND##_i64(wf__reduce_state *state, const void *x, int64_t n, int64_t first, int64_t step, double p) { \
+/* Integers of any width: kinds and rows of sums. */
+#define INTEGER(KIND, T)                                                                                             \
+  static void KIND##_##T(wf__reduce_state *state, const void *x, int64_t n, int64_t first, int64_t step, double p) { \
     (void)p;                                                                                                         \
-    take_integers(WF__REDUCE_##KIND, state, x, n, first, step);                                                      \
+    for (int64_t i = 0; i < n; i++) take_integer(WF__REDUCE_##KIND, state, ((const T *)x)[i], first + i * step);     \
   }
-INTEGER_KINDS(WF_KIND)
-#undef WF_KIND
-
-static void add_row_f32(void *total, const void *x, int64_t n) {
-  for (int64_t i = 0; i < n; i++) ((double *)total)[i] += ((const float *)x)[i];
-}
-static void add_row_f64(void *total, const void *x, int64_t n) {
-  for (int64_t i = 0; i < n; i++) ((double *)total)[i] += ((const double *)x)[i];
-}
-static void add_row_i64(void *total, const void *x, int64_t n) {
-  for (int64_t i = 0; i < n; i++) ((uint64_t *)total)[i] += ((const uint64_t *)x)[i];
-}
+#define ROWS(T, TOTAL)                                                                                              \
+  static void add_rows_##T(void *total, const void *x, int64_t stride, int64_t rows, int64_t n) {                   \
+    for (int64_t r = 0; r < rows; r++)                                                                              \
+      for (int64_t i = 0; i < n; i++) ((TOTAL *)total)[i] += (TOTAL)((const T *)((const char *)x + r * stride))[i]; \
+  }                                                                                                                 \
+  static void add_each_##T(void *total, const void *x, int64_t stride, int64_t rows, int64_t n) {                   \
+    for (int64_t r = 0; r < rows; r++)                                                                              \
+      for (int64_t i = 0; i < n; i++) ((TOTAL *)total)[r] += (TOTAL)((const T *)((const char *)x + r * stride))[i]; \
+  }
+#define EXTREME_ROWS(T)                                                                            \
+  static void most_rows_##T(void *best, const void *x, int64_t stride, int64_t rows, int64_t n) {  \
+    for (int64_t r = 0; r < rows; r++)                                                             \
+      for (int64_t i = 0; i < n; i++) {                                                            \
+        T y = ((const T *)((const char *)x + r * stride))[i], *now = (T *)best + i;                \
+        if (y > *now || y != y) *now = y;                                                          \
+      }                                                                                            \
+  }                                                                                                \
+  static void least_rows_##T(void *best, const void *x, int64_t stride, int64_t rows, int64_t n) { \
+    for (int64_t r = 0; r < rows; r++)                                                             \
+      for (int64_t i = 0; i < n; i++) {                                                            \
+        T y = ((const T *)((const char *)x + r * stride))[i], *now = (T *)best + i;                \
+        if (y < *now || y != y) *now = y;                                                          \
+      }                                                                                            \
+  }
+#define INTEGERS(T) \
+  INTEGER(SUM, T) INTEGER(PROD, T) INTEGER(MAX, T) INTEGER(MIN, T) INTEGER(COUNT, T) ROWS(T, uint64_t) EXTREME_ROWS(T)
+INTEGERS(int64_t)
+INTEGERS(int32_t)
+INTEGERS(int16_t)
+INTEGERS(int8_t)
+INTEGERS(uint8_t)
+ROWS(float, double)
+ROWS(double, double)
+EXTREME_ROWS(float)
+EXTREME_ROWS(double)
 
 void wf__reduce_ref(wf__kernels *table) {
 #define WF_KIND(KIND)                                           \
@@ -75,10 +95,25 @@ void wf__reduce_ref(wf__kernels *table) {
   table->reduce[WF__CLASS_F64][WF__REDUCE_##KIND] = KIND##_f64;
   FLOAT_KINDS(WF_KIND)
 #undef WF_KIND
-#define WF_KIND(KIND) table->reduce[WF__CLASS_I64][WF__REDUCE_##KIND] = KIND##_i64;
-  INTEGER_KINDS(WF_KIND)
-#undef WF_KIND
-  table->add_row[WF__CLASS_F32] = add_row_f32;
-  table->add_row[WF__CLASS_F64] = add_row_f64;
-  table->add_row[WF__CLASS_I64] = add_row_i64;
+#define WF_ROWS(CLASS, T)                              \
+  table->add_rows[WF__CLASS_##CLASS] = add_rows_##T;   \
+  table->add_each[WF__CLASS_##CLASS] = add_each_##T;   \
+  table->most_rows[WF__CLASS_##CLASS] = most_rows_##T; \
+  table->least_rows[WF__CLASS_##CLASS] = least_rows_##T;
+#define WF_CLASS(CLASS, T)                                        \
+  table->reduce[WF__CLASS_##CLASS][WF__REDUCE_SUM] = SUM_##T;     \
+  table->reduce[WF__CLASS_##CLASS][WF__REDUCE_PROD] = PROD_##T;   \
+  table->reduce[WF__CLASS_##CLASS][WF__REDUCE_MAX] = MAX_##T;     \
+  table->reduce[WF__CLASS_##CLASS][WF__REDUCE_MIN] = MIN_##T;     \
+  table->reduce[WF__CLASS_##CLASS][WF__REDUCE_COUNT] = COUNT_##T; \
+  WF_ROWS(CLASS, T)
+  WF_CLASS(I64, int64_t)
+  WF_CLASS(I32, int32_t)
+  WF_CLASS(I16, int16_t)
+  WF_CLASS(I8, int8_t)
+  WF_CLASS(U8, uint8_t)
+  WF_ROWS(F32, float)
+  WF_ROWS(F64, double)
+#undef WF_CLASS
+#undef WF_ROWS
 }
