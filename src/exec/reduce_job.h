@@ -6,9 +6,9 @@
 #include "exec/walk.h"
 #include "kernel/tables.h"
 
-#define WF__SUM_RESULTS \
-  512                   /* sums made together: 4 KiB of double, in L1 with their second level; runs of 2 KiB of f32 */
-#define WF__SUM_ROWS 32 /* rows of them in one unit of work */
+/* Sums or extremes made together: 4 KiB of double, in L1 with their second level; runs of 2 KiB of f32. */
+#define WF__ROW_RESULTS 512
+#define WF__ROWS 32 /* rows of the input in one unit of work */
 
 typedef struct wf__reduce_job wf__reduce_job;
 struct wf__reduce_job {
@@ -50,6 +50,10 @@ void wf__sums_by_rows(const wf__reduce_job *j, char *input, int64_t cols, wf__re
 /* Sums of short consecutive stretches, one for each result of a block. */
 void wf__sums_of_stretches(const wf__reduce_job *j, char *input, int64_t cols, wf__reduce_state *state, int64_t begin,
                            int64_t end);
+
+/* Extremes without places, as sums by rows. */
+void wf__extremes_by_rows(const wf__reduce_job *j, char *input, int64_t cols, wf__reduce_state *state, int64_t begin,
+                          int64_t end);
 
 /* Extremes without places, as sums by rows. */
 void wf__extremes_by_rows(const wf__reduce_job *j, char *input, int64_t cols, wf__reduce_state *state, int64_t begin,
