@@ -59,6 +59,16 @@ void mismatch(runner *r, const char *where, const char *field, const char *forma
   putchar('\n');
 }
 
+void note(runner *r, const char *where, const char *format, ...) {
+  if (quiet) return;
+  printf("note: %s %s: ", r->id, where);
+  va_list args;
+  va_start(args, format);
+  vprintf(format, args);
+  va_end(args);
+  putchar('\n');
+}
+
 static const char *error_kind(wf_status status) {
   return status == WF_NO_MEMORY || status == WF_DEVICE ? "RuntimeError" : wf_status_name(status);
 }
@@ -102,6 +112,7 @@ static void compare_error(runner *r, const json_t *test, int failed) {
 /* Returns whether the case passed. */
 static bool run_case(runner *r, const json_t *test) {
   r->id = json_string_value(json_object_get(test, "id"));
+  r->steps = json_object_get(test, "steps");
   r->mismatches = 0;
   r->lacks = false;
   r->registers.n = 0;

@@ -31,9 +31,10 @@ typedef struct missing {
 } missing;
 
 typedef struct runner {
-  const char *id; /* of the case that runs */
-  int mismatches; /* of this case */
-  bool lacks;     /* the case needs something that doesn't exist */
+  const char *id;      /* of the case that runs */
+  const json_t *steps; /* its program */
+  int mismatches;      /* of this case */
+  bool lacks;          /* the case needs something that doesn't exist */
   registers registers;
   struct handle *handles; /* hooks, optimisers, schedulers of this case */
   missing missing[128];
@@ -43,6 +44,9 @@ typedef struct runner {
 /* Reports one mismatch of the present case: id, register (or step), field, what came, what was expected. */
 void mismatch(runner *r, const char *where, const char *field, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+
+/* Says what was tolerated, in a line "note: …". */
+void note(runner *r, const char *where, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 reg *find_register(registers *set, const char *name);
 /* Binds name; an existing register of that name is replaced. NULL when there is no room. */
@@ -63,6 +67,8 @@ bool run_special(runner *r, registers *set, const json_t *step, const char *op);
 void note_missing(runner *r, const char *op);
 void free_handles(runner *r);
 
+/* Whether element i of a register is the correctly rounded square root of its argument, and `wanted` its neighbour: see roots.c. */
+bool root_beside(runner *r, const char *name, wf_dtype dtype, size_t i, double came, double wanted);
 /* Compares the registers with the case's "expect". */
 void compare_all(runner *r, registers *set, const json_t *test);
 
