@@ -122,7 +122,83 @@ static void every_half_and_every_upper_half_of_f32_converts_as_base_says(void **
   }
 }
 
+/* ---- every pattern of 16 bits and less, by exact arithmetic -------------------------------------------------------------------- */
+
+/* Mantissa bits without the leading one, least exponent, greatest exponent. */
+typedef struct shape_of_floats {
+  int mantissa, least, most;
+} shape_of_floats;
+static const shape_of_floats half_shape = {10, -14, 15}, bfloat_shape = {7, -126, 127}, float_shape = {23, -126, 127};
+
+static double decoded(uint16_t bits, shape_of_floats s) {
+  int exponent = (bits & 0x7fff) >> s.mantissa, fraction = bits & ((1 << s.mantissa) - 1);
+  double sign = bits >> 15 ? -1 : 1;
+  if (exponent == s.most - s.least + 2) return fraction ? NAN : sign * INFINITY;
+  if (!exponent) return sign * ldexp(fraction, s.least - s.mantissa);
+  return sign * ldexp((1 << s.mantissa) + fraction, exponent + s.least - 1 - s.mantissa);
+}
+
+/* v to the nearest number of that shape, to the even one where two are as near. */
+static double rounded(double v, shape_of_floats s) {
+  if (v == 0 || !isfinite(v)) return v;
+  int exponent = ilogb(v) < s.least ? s.least : ilogb(v);
+  double quantum = ldexp(1, exponent - s.mantissa), r = rint(v / quantum) * quantum;
+  return fabs(r) > ldexp(2 - ldexp(1, -s.mantissa), s.most) ? copysign(INFINITY, v) : r;
+}
+
+static double pattern(wf_dtype dtype, int i) {
+  switch (dtype) {
+    case WF_F16: return decoded((uint16_t)i, half_shape);
+    case WF_BF16: return decoded((uint16_t)i, bfloat_shape);
+    case WF_I16: return (int16_t)i;
+    case WF_I8: return (int8_t)i;
+    case WF_BOOL: return i & 1;
+    default: return (uint8_t)i;
+  }
+}
+
+/* What `to` holds of v. false: beyond what the integer holds, where the result is the machine's own. */
+static bool converted(double v, wf_dtype to, double *out) {
+  switch (to) {
+    case WF_F64: *out = v; return true;
+    case WF_F32: *out = rounded(v, float_shape); return true;
+    case WF_F16: *out = rounded(v, half_shape); return true;
+    case WF_BF16: *out = rounded(v, bfloat_shape); return true;
+    case WF_BOOL: *out = v != 0; return true; /* nan as well */
+    default: break;
+  }
+  if (!(fabs(v) < 0x1p31)) return false;
+  int64_t whole = (int64_t)v;
+  *out = to == WF_U8 ? (uint8_t)whole : to == WF_I8 ? (int8_t)whole : to == WF_I16 ? (int16_t)whole : (double)whole;
+  return true;
+}
+
+static void every_pattern_of_16_bits_and_less_converts_to_every_dtype(void **state) {
+  (void)state;
+  static uint16_t wide[65536];
+  static uint8_t narrow[65536];
+  static char out[65536 * 8];
+  const wf_dtype from[] = {WF_F16, WF_BF16, WF_I16, WF_I8, WF_U8, WF_BOOL};
+  for (int i = 0; i < 65536; i++) wide[i] = (uint16_t)i;
+  for (int isa = WF__ISA_REF; isa <= (int)best_isa(); isa++)
+    for (int f = 0; f < 6; f++)
+      for (int to = 1; to < WF_DTYPE_COUNT; to++) {
+        int n = wf_dtype_size(from[f]) == 2 ? 65536 : 256;
+        for (int i = 0; i < 256; i++) narrow[i] = from[f] == WF_BOOL ? (uint8_t)(i & 1) : (uint8_t)i;
+        wf__kernels_of((wf__isa)isa)->convert[from[f]][to](out, n == 256 ? (const void *)narrow : wide, n);
+        for (int i = 0; i < n; i++) {
+          double expected, v = pattern(from[f], i);
+          if (!converted(v, (wf_dtype)to, &expected)) continue;
+          double came = wf__scalar_double(wf__scalar_load((wf_dtype)to, out + i * (int)wf_dtype_size((wf_dtype)to)));
+          if (isnan(expected) ? isnan(came) : came == expected && signbit(came) == signbit(expected)) continue;
+          fail_msg("%s: %s %.9g to %s: %.9g, expected %.9g", wf__cpu_isa_name((wf__isa)isa), wf_dtype_name(from[f]), v,
+                   wf_dtype_name((wf_dtype)to), came, expected);
+        }
+      }
+}
+
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(every_pattern_of_16_bits_and_less_converts_to_every_dtype),
     cmocka_unit_test(floats_become_integers_as_in_pytorch),
     cmocka_unit_test(integers_become_floats_with_the_roundings_of_pytorch),
     cmocka_unit_test(a_double_becomes_a_half_by_way_of_f32),
