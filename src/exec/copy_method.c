@@ -267,7 +267,7 @@ static void choose_transposed(wf__copy_method *m, const void *dst) {
 }
 
 static void choose_rows(wf__copy_method *m, const char *why) {
-  const wf__copy_dim *last = &m->dim[m->ndim - 1];
+  const wf__copy_dim *last = &m->dim[m->ndim ? m->ndim - 1 : 0];
   int64_t run = m->ndim ? last->size * m->to_size : m->to_size;
   m->how = WF__COPY_ROWS;
   m->stream = m->stream && run >= RUN_BYTES && (m->ndim == 0 || last->to == m->to_size);
@@ -279,7 +279,7 @@ static void choose_copy(const wf_plan *plan, wf__copy_method *m) {
   m->from_size = (int64_t)wf_dtype_size(m->from);
   if (m->to == m->from) widen_elements(m);
   m->fastest = fastest_of_source(m);
-  const wf__copy_dim *last = &m->dim[m->ndim - 1];
+  const wf__copy_dim *last = &m->dim[m->ndim ? m->ndim - 1 : 0];
   if (m->ndim == 0 || (m->ndim == 1 && last->to == m->to_size && last->from == m->from_size)) {
     choose_rows(m, "one run of consecutive elements on both sides");
   } else if (m->fastest < 0 || m->ndim == 1) {
