@@ -147,11 +147,12 @@ static void put_more(FILE *f, const wf_copy_explanation *e, const grid *g) {
 
 static void put_step(FILE *f, const grid *g, const char *side, const int64_t *step) {
   char text[160];
+  const char *plural = step[g->across] == 1 ? "" : "s";
   put_line(f, g->x, TOP - 26, "h", side);
   if (g->down >= 0)
-    snprintf(text, sizeof text, "across: %lld bytes apart, down: %lld", (long long)step[g->across],
+    snprintf(text, sizeof text, "across: %lld byte%s apart, down: %lld", (long long)step[g->across], plural,
              (long long)step[g->down]);
-  else snprintf(text, sizeof text, "across: %lld bytes apart", (long long)step[g->across]);
+  else snprintf(text, sizeof text, "across: %lld byte%s apart", (long long)step[g->across], plural);
   put_line(f, g->x, TOP - 10, "s", text);
 }
 
