@@ -419,7 +419,7 @@ static wf_status read_all(reading *r) {
   if (r->s.status) return r->s.status;
   if (type == WF__JSON_ARRAY && r->k->seen && r->k->skipped == r->k->seen) had_events = false;
   if (!had_events) {
-    wf__fail(WF_VALUE, "%s: JSON without `traceEvents`%s, not a trace", r->k->path,
+    wf__fail(WF_VALUE, "%s: JSON without `traceEvents`%s, not a trace of PyTorch", r->k->path,
              r->k->damaged_outside ? " (it is cut off or damaged)" : "");
     wf__hint("give the file that torch.profiler's export_chrome_trace wrote");
     return WF_VALUE;

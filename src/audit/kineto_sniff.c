@@ -10,7 +10,7 @@ static const char how_to_record[] =
     "`p.export_chrome_trace(\"trace.json\")`";
 
 static wf_status is_not(const char *path, const char *what, const char *todo) {
-  wf__fail(WF_VALUE, "%s: %s, not a trace", path, what);
+  wf__fail(WF_VALUE, "%s: %s, not a trace of PyTorch", path, what);
   wf__hint("%s", todo);
   return WF_VALUE;
 }
@@ -30,7 +30,12 @@ static wf_status sniff_json(const char *path, const char *bytes, size_t n) {
 wf_status wf__kineto_sniff(const char *path, const char *bytes, size_t n) {
   wf__file_kind kind = wf__file_kind_of(bytes, n);
   switch (kind) {
-    case WF__FILE_TRACE: return WF_OK;
+    case WF__FILE_TRACE:
+      /* Its events have other names, and its report has the answers already. */
+      if (has(bytes, n, "\"otherData\"") && has(bytes, n, "\"weft\""))
+        return is_not(path, "a recording of `weft train`",
+                      "`weft train --report FILE` says what it copies and waits for");
+      return WF_OK;
     case WF__FILE_JSON: return sniff_json(path, bytes, n);
     case WF__FILE_EMPTY:
     case WF__FILE_PICKLE:

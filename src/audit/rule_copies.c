@@ -54,6 +54,7 @@ static bool begins(const char *text, const char *with) { return !strncmp(text, w
 
 /* Converted for autocast: then the operator around the conversion is one of those that autocast looks after, and takes the half type. */
 static bool is_autocast(const wf__kineto *k, const origin *o, const wf__shape *shape) {
+  if (is_named(k, o->user, "ToCopyBackward0")) return true; /* of such a conversion */
   const char *to = wf__type_name(shape->to);
   bool half = begins(to, "c10::Half") || begins(to, "c10::BFloat16");
   return half && shape->from && o->user != WF__NO_EVENT &&

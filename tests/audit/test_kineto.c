@@ -361,19 +361,20 @@ static void other_files_are_told_with_what_to_do(void **state) {
   const struct {
     const char *text, *what;
     size_t n;
-  } rows[] = {
-      {"", "an empty file, not a trace", 0},
-      {"  \n ", "an empty file, not a trace", 4},
-      {"\x80\x04\x95", "a pickle, not a trace", 3},
-      {"PK\3\4rest", "an archive, such as torch.save writes, not a trace", 8},
-      {"[[-1, 1, 37888, 7], [1, 2", "a memory timeline of the profiler, which has only sums, not a trace", 25},
-      {"[1, 2, 3]", "JSON without `traceEvents`, not a trace", 9},
-      {"<html>", "a page for browsers, not a trace", 6},
-      {"hello", "no format that is known here, not a trace", 5},
-      {"{\"schema\": \"1.0.2\", \"nodes\": []}", "an execution trace (ExecutionTraceObserver), not a trace", 32},
-      {"{\"segments\": [{\"blocks\": []}]}", "a memory snapshot as JSON, not a trace", 30},
-      {"{\"a\": {\"traceEventz\": [1]}}", "JSON without `traceEvents`, not a trace", 27},
-      {"{\"a\": {", "JSON without `traceEvents` (it is cut off or damaged), not a trace", 7}};
+  } rows[] = {{"", "an empty file, not a trace of PyTorch", 0},
+              {"  \n ", "an empty file, not a trace of PyTorch", 4},
+              {"\x80\x04\x95", "a pickle, not a trace of PyTorch", 3},
+              {"PK\3\4rest", "an archive, such as torch.save writes, not a trace of PyTorch", 8},
+              {"[[-1, 1, 37888, 7], [1, 2",
+               "a memory timeline of the profiler, which has only sums, not a trace of PyTorch", 25},
+              {"[1, 2, 3]", "JSON without `traceEvents`, not a trace of PyTorch", 9},
+              {"<html>", "a page for browsers, not a trace of PyTorch", 6},
+              {"hello", "no format that is known here, not a trace of PyTorch", 5},
+              {"{\"schema\": \"1.0.2\", \"nodes\": []}",
+               "an execution trace (ExecutionTraceObserver), not a trace of PyTorch", 32},
+              {"{\"segments\": [{\"blocks\": []}]}", "a memory snapshot as JSON, not a trace of PyTorch", 30},
+              {"{\"a\": {\"traceEventz\": [1]}}", "JSON without `traceEvents`, not a trace of PyTorch", 27},
+              {"{\"a\": {", "JSON without `traceEvents` (it is cut off or damaged), not a trace of PyTorch", 7}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     char expected[256];
     const char *path = maker_write_text(rows[i].text, rows[i].n);

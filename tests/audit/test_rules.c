@@ -330,6 +330,21 @@ static void a_device_that_waits_for_the_loader_is_told_of_with_it(void **state) 
   wf_audit_free(audit);
 }
 
+static void queued_work(double at, int number, bool bad) {
+  maker_kernel(at + 1, at + 3, 497);
+  maker_kernel(at + 5, at + 970, 30);
+  maker_op("aten::sort", at + 500, 400);
+}
+
+static void a_gap_before_work_that_was_launched_in_time_is_not_the_hosts(void **state) {
+  const row r = {.name = "queued", .step = queued_work};
+  int others;
+  wf_audit *audit = make(&r, true);
+  find(audit, "", "", &others);
+  assert_int_equal(others, 0);
+  wf_audit_free(audit);
+}
+
 static void idle_in_free(double at, int number, bool bad) {
   half_idle(at, bad);
   if (bad) maker_call("cudaFree", at + 510, 440, 0);
@@ -432,6 +447,7 @@ int main(void) {
       cmocka_unit_test(each_rule_finds_what_it_looks_for_and_nothing_else),
       cmocka_unit_test(each_corrected_twin_is_silent),
       cmocka_unit_test(a_device_that_waits_for_the_loader_is_told_of_with_it),
+      cmocka_unit_test(a_gap_before_work_that_was_launched_in_time_is_not_the_hosts),
       cmocka_unit_test(a_device_that_waits_for_the_driver_is_told_of_with_it),
       cmocka_unit_test(a_device_that_ran_dry_after_a_wait_is_told_of_with_it),
       cmocka_unit_test(transfers_that_wait_are_found_as_both),
