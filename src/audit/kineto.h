@@ -112,7 +112,7 @@ void wf__kineto_close(wf__kineto *k);
 
 /* What `args` of one event say; -1 or 0 for what isn't there. */
 typedef struct wf__arguments {
-  int64_t correlation, sequence, forward_thread, bytes, device, stream, device_type, device_id, total;
+  int64_t correlation, sequence, forward_thread, bytes, device, device_type, device_id, total;
   uint32_t call_from;
   bool has_total;
   wf__shape shape;

@@ -144,7 +144,6 @@ static int64_t *number_of(wf__arguments *a, const wf__scanner *s) {
               {"bytes", &a->bytes},
               {"Bytes", &a->bytes},
               {"device", &a->device},
-              {"stream", &a->stream},
               {"Device Type", &a->device_type},
               {"Device Id", &a->device_id},
               {"Total Allocated", &a->total}};

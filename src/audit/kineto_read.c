@@ -284,7 +284,7 @@ static wf_status take(wf__kineto *k, raw *e) {
 
 /* The members of an event whose bracket was read. */
 static bool read_event(wf__kineto *k, wf__scanner *s, raw *e) {
-  *e = (raw){.args = {.correlation = 0, .sequence = -1, .bytes = -1, .device = -1, .stream = -1, .shape.elements = -1}};
+  *e = (raw){.args = {.correlation = 0, .sequence = -1, .bytes = -1, .device = -1, .shape.elements = -1}};
   for (;;) {
     wf__json_type type = wf__scan_key(s);
     if (type == WF__JSON_CLOSE) return true;

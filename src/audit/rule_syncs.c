@@ -51,10 +51,13 @@ static void note_call(wf__examination *x, const wf__row *row, uint32_t position)
   wf__occurrence found = {.cause = e->name, .at = call, .start = e->start, .ns = e->dur, .bytes = -1};
   found.kind = kind_of(k, call);
   found.operator= wf__mover_of(k, call);
-  if (found.kind == WF__KIND_READBACK || found.kind == WF__KIND_DOWNLOAD_SYNC)
-    found.ns += waited_before(k, row, position);
+  bool fetches = found.kind == WF__KIND_READBACK || found.kind == WF__KIND_DOWNLOAD_SYNC;
+  if (fetches && wf__event_meaning(k, e) == WF__MEANS_SYNC) found.ns += waited_before(k, row, position);
   wf__note(x, &found);
 }
+
+/* A copy by a blocking call waits as well: ROCm reads back so. */
+static bool waits(wf__meaning meaning) { return meaning == WF__MEANS_SYNC || meaning == WF__MEANS_BLOCKING_MEMCPY; }
 
 void wf__rule_syncs(wf__examination *x) {
   const wf__kineto *k = x->k;
@@ -63,8 +66,7 @@ void wf__rule_syncs(wf__examination *x) {
     if (row->device >= 0) continue;
     for (uint32_t i = row->first; i < row->first + row->n; i++) {
       const wf__event *e = &k->events[k->order[i]];
-      if (e->cat != WF__CAT_RUNTIME || wf__event_meaning(k, e) != WF__MEANS_SYNC) continue;
-      if (!is_profilers(x, e)) note_call(x, row, i);
+      if (e->cat == WF__CAT_RUNTIME && waits(wf__event_meaning(k, e)) && !is_profilers(x, e)) note_call(x, row, i);
     }
   }
 }

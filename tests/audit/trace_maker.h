@@ -105,9 +105,6 @@ static inline const char *maker_write(void) {
 
 /* Writes any text as a file. */
 static inline const char *maker_write_text(const char *text, size_t n) {
-  maker_begin();
-  maker_text.size = 0;
-  wf__text_append(&maker_text, text, n);
   static char path[64];
   strcpy(path, "weft-trace-XXXXXX.json");
   int fd = mkstemps(path, 5);
