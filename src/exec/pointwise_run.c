@@ -303,7 +303,7 @@ static bool packs(const job *j, const wf_plan *plan) {
 static void run_packed(job *j, const wf_plan *plan) {
   int last = plan->ndim - 1;
   set_second_dim(j, plan, last - 1);
-  j->tile_rows = BLOCK / j->n;
+  j->tile_rows = BLOCK / j->n < j->rows ? BLOCK / j->n : j->rows;
   j->chunks = (j->rows + j->tile_rows - 1) / j->tile_rows;
   wf__walk_of(&j->walk, plan, j->inputs + 1, 3u << (last - 1));
   int64_t unit = j->n * (j->rows < j->tile_rows ? j->rows : j->tile_rows);

@@ -1,6 +1,7 @@
-/* Pointwise operators on f32, halves included: what hardware does exactly, and functions by the polynomials of math_f32.h. Not here and so
- * left to ref/: log2, sin, cos, tan, atan, atan2, fmod, remainder, floor division and general powers. */
+/* Pointwise operators on f32, halves included: what hardware does exactly, functions by the polynomials of math_f32.h, and those that need more
+ * than f32 has on the way by math_f64.h. Not here and so left to ref/: atan, atan2, fmod, remainder and floor division. */
 #include "kernel/math_f32.h"
+#include "kernel/math_f64.h"
 #include "kernel/tables.h"
 
 #define T float
@@ -80,10 +81,52 @@ static void GELU_TANH_BACKWARD_f32(void *out, const void *const *in, int64_t n, 
   }
 }
 
-static void general_power(void *out, const void *const *in, int64_t n, double exponent) {
-  const float *s = in[0];
-  float *d = out;
-  for (int64_t i = 0; i < n; i++) d[i] = (float)pow(s[i], exponent);
+/* Functions in double, a block at a time, which is kept: the few elements beyond the function's range are done again by the C library. */
+#define BY_DOUBLE(NAME, EXPRESSION, WITHIN, EXACTLY)                                                 \
+  static void NAME##_f32(void *out, const void *const *in, int64_t n, const wf__pointwise_args *a) { \
+    enum { BLOCK = 256 };                                                                            \
+    float *d = out, block[BLOCK];                                                                    \
+    (void)a;                                                                                         \
+    for (int64_t at = 0; at < n; at += BLOCK) {                                                      \
+      int64_t count = n - at < BLOCK ? n - at : BLOCK;                                               \
+      int all = 1;                                                                                   \
+      memcpy(block, (const float *)in[0] + at, (size_t)count * sizeof *block);                       \
+      WF__VECTOR_LOOP for (int64_t i = 0; i < count; i++) {                                          \
+        const double x = block[i];                                                                   \
+        d[at + i] = (float)(EXPRESSION);                                                             \
+        all &= WITHIN;                                                                               \
+      }                                                                                              \
+      for (int64_t i = 0; i < count && !all; i++) {                                                  \
+        const double x = block[i];                                                                   \
+        if (!(WITHIN)) d[at + i] = (float)(EXACTLY);                                                 \
+      }                                                                                              \
+    }                                                                                                \
+  }
+BY_DOUBLE(SIN, wf__wave(x, 0), (x < WF__ANGLE_LIMIT) & (x > -WF__ANGLE_LIMIT), sin(x))
+BY_DOUBLE(COS, wf__wave(x, 1), (x < WF__ANGLE_LIMIT) & (x > -WF__ANGLE_LIMIT), cos(x))
+BY_DOUBLE(TAN, wf__tangent(x), (x < WF__ANGLE_LIMIT) & (x > -WF__ANGLE_LIMIT), tan(x))
+BY_DOUBLE(LOG2, wf__log2_of(x), (x > 0) & (x < (double)INFINITY), log2(x))
+BY_DOUBLE(POWER_BY, wf__power_of(x, a->f[0]), (x != 0) & (x < (double)INFINITY) & (x > -(double)INFINITY),
+          pow(x, a->f[0]))
+
+static void POW_f32(void *out, const void *const *in, int64_t n, const wf__pointwise_args *a) {
+  enum { BLOCK = 256 };
+  float *d = out, base[BLOCK], exponent[BLOCK];
+  (void)a;
+  for (int64_t at = 0; at < n; at += BLOCK) {
+    int64_t count = n - at < BLOCK ? n - at : BLOCK;
+    int all = 1;
+    memcpy(base, (const float *)in[0] + at, (size_t)count * sizeof *base);
+    memcpy(exponent, (const float *)in[1] + at, (size_t)count * sizeof *exponent);
+    WF__VECTOR_LOOP
+    for (int64_t i = 0; i < count; i++) {
+      const double x = base[i], y = exponent[i];
+      d[at + i] = (float)wf__power_of(x, y);
+      all &= (x != 0) & (fabs(x) < (double)INFINITY) & (fabs(y) < (double)INFINITY);
+    }
+    for (int64_t i = 0; i < count && !all; i++)
+      if (base[i] == 0 || !isfinite(base[i]) || !isfinite(exponent[i])) d[at + i] = (float)pow(base[i], exponent[i]);
+  }
 }
 
 /* Exponents that PyTorch computes without pow are a multiplication or a root here as well. */
@@ -95,7 +138,9 @@ static void POW_SCALAR_EXP_f32(void *out, const void *const *in, int64_t n, cons
   else if (e == -0.5) RSQRT_f32(out, in, n, a);
   else if (e == -1) RECIPROCAL_f32(out, in, n, a);
   else if (e == -2) POWER_MINUS_2_f32(out, in, n, a);
-  else general_power(out, in, n, e);
+  else if (isfinite(e)) POWER_BY_f32(out, in, n, a);
+  else
+    for (int64_t i = 0; i < n; i++) ((float *)out)[i] = (float)pow(((const float *)in[0])[i], e);
 }
 
 void WFK(wf__pointwise_f32)(wf__kernels *table) {
@@ -108,7 +153,7 @@ void WFK(wf__pointwise_f32)(wf__kernels *table) {
   WF_OP(LOG)
   WF_OP(LOG1P) WF_OP(TANH) WF_OP(SIGMOID) WF_OP(ERF) WF_OP(GELU) WF_OP(GELU_TANH) WF_OP(SILU) WF_OP(GELU_BACKWARD)
       WF_OP(ELU) WF_OP(SOFTPLUS) WF_OP(SOFTPLUS_BACKWARD) WF_OP(SILU_BACKWARD) WF_OP(GELU_TANH_BACKWARD)
-          WF_OP(POW_SCALAR_EXP)
+          WF_OP(POW_SCALAR_EXP) WF_OP(POW) WF_OP(SIN) WF_OP(COS) WF_OP(TAN) WF_OP(LOG2)
 #undef WF_OP
   /* clang-format on */
 }

@@ -1,7 +1,7 @@
-/* Pointwise operators on f64: what hardware does exactly; functions stay the C library's, in ref/. */
+/* Pointwise operators on f64: what hardware does exactly; exp by math_f64.h. Other functions stay the C library's, in ref/. */
 #include <math.h>
 
-#include "kernel/isa.h"
+#include "kernel/math_f64.h"
 #include "kernel/tables.h"
 
 #define T double
@@ -12,4 +12,9 @@
 #define LOOP(name) name##_f64
 #include "kernel/pointwise_loops.h"
 
-void WFK(wf__pointwise_f64)(wf__kernels *table) { exact_f64(table->pointwise[WF__CLASS_F64]); }
+UNARY(EXP, wf__exp(x))
+
+void WFK(wf__pointwise_f64)(wf__kernels *table) {
+  exact_f64(table->pointwise[WF__CLASS_F64]);
+  table->pointwise[WF__CLASS_F64][WF__PW_EXP] = EXP_f64;
+}

@@ -121,7 +121,10 @@ static int64_t ulps(float a, float b) {
 }
 
 /* How far vectorised f32 may be from the rounded double, in units in the last place. 0: equal but for the sign of zero and NaN's payload. */
-static int64_t allowed(int op) { return op == WF__PW_RSQRT || (op >= WF__PW_EXP && op <= WF__PW_ERF) ? 2 : 0; }
+static int64_t allowed(int op) {
+  if (op == WF__PW_POW || op == WF__PW_POW_SCALAR_EXP) return 1; /* ties of the rounding */
+  return op == WF__PW_RSQRT || (op >= WF__PW_EXP && op <= WF__PW_ERF) ? 2 : 0;
+}
 
 /* Where numbers of this size are added or subtracted, the result is no better than their last places. */
 static double size_of_terms(int op, double x, double y, double z) {

@@ -1,0 +1,130 @@
+/* Functions in double without branches, so that loops over them vectorise. Inline in *.isa.c files only.
+ *
+ * exp is for f64: 1 unit in the last place with FMA, 2 without. The others serve f32: they take doubles that hold f32 numbers, and their results,
+ * rounded to f32, are the rounded exact values but for rare ties (below 0.51 units in the last place). Series are Taylor's; each says how far
+ * its rest is from what f32 shows. */
+#ifndef WF_KERNEL_MATH_F64_H
+#define WF_KERNEL_MATH_F64_H
+
+#include <math.h>
+
+#include "kernel/isa.h"
+
+static inline int64_t wf__f64_bits(double d) {
+  int64_t i;
+  memcpy(&i, &d, 8);
+  return i;
+}
+static inline double wf__bits_f64(int64_t i) {
+  double d;
+  memcpy(&d, &i, 8);
+  return d;
+}
+
+/* Adding and subtracting it rounds to an integer, which then stands in the low bits. */
+#define WF__ROUNDER_F64 0x1.8p52
+
+/* e^r on ±0.35; the rest is 4e-18. */
+static inline double wf__exp_near(double r) {
+  double p = 1.0 / 6227020800;
+  p = WF__FMA(p, r, 1.0 / 479001600);
+  p = WF__FMA(p, r, 1.0 / 39916800);
+  p = WF__FMA(p, r, 1.0 / 3628800);
+  p = WF__FMA(p, r, 1.0 / 362880);
+  p = WF__FMA(p, r, 1.0 / 40320);
+  p = WF__FMA(p, r, 1.0 / 5040);
+  p = WF__FMA(p, r, 1.0 / 720);
+  p = WF__FMA(p, r, 1.0 / 120);
+  p = WF__FMA(p, r, 1.0 / 24);
+  p = WF__FMA(p, r, 1.0 / 6);
+  p = WF__FMA(p, r, 0.5);
+  return WF__FMA(p * r, r, r) + 1.0;
+}
+
+/* The power of 2 is applied in two steps: it alone may overflow or be subnormal where the result isn't. */
+static inline double wf__exp(double x) {
+  double within = x < -746.0 ? -746.0 : x > 710.0 ? 710.0 : x; /* NaN stays */
+  double shifted = WF__FMA(within, 0x1.71547652b82fep+0, WF__ROUNDER_F64), n = shifted - WF__ROUNDER_F64;
+  double r = WF__FMA(n, -0x1.ef35793c7673p-45, WF__FMA(n, -0x1.62e42fefa38p-1, within));
+  int64_t whole = wf__f64_bits(shifted) - 0x4338000000000000, half = whole / 2;
+  return wf__exp_near(r) * wf__bits_f64((half + 1023) << 52) * wf__bits_f64((whole - half + 1023) << 52);
+}
+
+/* ---- sine and cosine for f32 up to 2^30 ------------------------------------------------------------------------------------- */
+
+#define WF__ANGLE_LIMIT 0x1p30f
+
+/* x = n pi / 2 + r with |r| at most pi / 4; the low bits of the result are n. pi / 2 in two parts, 106 bits. */
+static inline int64_t wf__split_angle(double x, double *r) {
+  double shifted = WF__FMA(x, 0x1.45f306dc9c883p-1, WF__ROUNDER_F64), n = shifted - WF__ROUNDER_F64;
+#if defined(__FMA__)
+  *r = WF__FMA(n, -0x1.1a62633145c07p-54, WF__FMA(n, -0x1.921fb54442d18p+0, x));
+#else /* parts of 22 and 33 bits, of which products with n are exact */
+  *r = ((x - n * 0x1.921fb4p+0) - n * 0x1.4442d18p-24) - n * 0x1.1a62633145c07p-54;
+#endif
+  return wf__f64_bits(shifted);
+}
+/* On ±pi / 4: the rests are 7e-12 and 1e-10. */
+static inline double wf__sin_near(double r) {
+  double z = r * r, p = WF__FMA(-1.0 / 39916800, z, 1.0 / 362880);
+  p = WF__FMA(p, z, -1.0 / 5040);
+  p = WF__FMA(p, z, 1.0 / 120);
+  p = WF__FMA(p, z, -1.0 / 6);
+  return WF__FMA(p * z, r, r);
+}
+static inline double wf__cos_near(double r) {
+  double z = r * r, p = WF__FMA(-1.0 / 3628800, z, 1.0 / 40320);
+  p = WF__FMA(p, z, -1.0 / 720);
+  p = WF__FMA(p, z, 1.0 / 24);
+  p = WF__FMA(p, z, -0.5);
+  return WF__FMA(p, z, 1.0);
+}
+/* quarter: 0 for sine, 1 for cosine. */
+static inline double wf__wave(double x, int64_t quarter) {
+  double r;
+  int64_t n = wf__split_angle(x, &r) + quarter;
+  double value = n & 1 ? wf__cos_near(r) : wf__sin_near(r);
+  return n & 2 ? -value : value;
+}
+static inline double wf__tangent(double x) {
+  double r;
+  int64_t n = wf__split_angle(x, &r);
+  double s = wf__sin_near(r), c = wf__cos_near(r);
+  return n & 1 ? -c / s : s / c;
+}
+
+/* ---- logarithm and power for f32 ------------------------------------------------------------------------------------------------ */
+
+/* log2 of a positive finite number: 2^n m, m from sqrt(1/2) to sqrt(2), by the series of atanh; the rest is 1e-14. */
+static inline double wf__log2_of(double x) {
+  int64_t bits = wf__f64_bits(x), n = (bits - 0x3fe6a09e667f3bcd) >> 52;
+  double m = wf__bits_f64(bits - (int64_t)((uint64_t)n << 52)), s = (m - 1.0) / (m + 1.0), z = s * s;
+  double p = WF__FMA(1.0 / 15, z, 1.0 / 13);
+  p = WF__FMA(p, z, 1.0 / 11);
+  p = WF__FMA(p, z, 1.0 / 9);
+  p = WF__FMA(p, z, 1.0 / 7);
+  p = WF__FMA(p, z, 1.0 / 5);
+  p = WF__FMA(p, z, 1.0 / 3);
+  p = WF__FMA(p * z, s, s);
+  double whole = wf__bits_f64(0x4338000000000000 + n) - WF__ROUNDER_F64;
+  return WF__FMA(p, 0x1.71547652b82fep+1, whole);
+}
+
+/* 2^t; beyond ±300 it is what f32 makes 0 and infinity of. */
+static inline double wf__exp2_of(double t) {
+  double within = t < -300.0 ? -300.0 : t > 300.0 ? 300.0 : t;
+  double shifted = within + WF__ROUNDER_F64, r = (within - (shifted - WF__ROUNDER_F64)) * 0x1.62e42fefa39efp-1;
+  int64_t n = wf__f64_bits(shifted) - 0x4338000000000000;
+  return wf__exp_near(r) * wf__bits_f64((n + 1023) << 52);
+}
+
+/* x^y for finite x other than 0 and finite y. Negative bases have powers by integers only. */
+static inline double wf__power_of(double x, double y) {
+  double size = wf__exp2_of(y * wf__log2_of(x < 0 ? -x : x));
+  double rounded = y + WF__ROUNDER_F64 - WF__ROUNDER_F64, halves = y * 0.5 + WF__ROUNDER_F64 - WF__ROUNDER_F64;
+  double large = y < 0x1p51 && y > -0x1p51 ? 0 : 1; /* then it is an even integer */
+  double negative = large != 0 ? size : rounded != y ? NAN : halves * 2 != y ? -size : size;
+  return x < 0 ? negative : size;
+}
+
+#endif
