@@ -105,9 +105,7 @@ static void GELU_TANH_BACKWARD_f32(void *out, const void *const *in, int64_t n, 
 BY_DOUBLE(SIN, wf__wave(x, 0), (x < WF__ANGLE_LIMIT) & (x > -WF__ANGLE_LIMIT), sin(x))
 BY_DOUBLE(COS, wf__wave(x, 1), (x < WF__ANGLE_LIMIT) & (x > -WF__ANGLE_LIMIT), cos(x))
 BY_DOUBLE(TAN, wf__tangent(x), (x < WF__ANGLE_LIMIT) & (x > -WF__ANGLE_LIMIT), tan(x))
-BY_DOUBLE(LOG2, wf__log2_of(x), (x > 0) & (x < (double)INFINITY), log2(x))
-BY_DOUBLE(POWER_BY, wf__power_of(x, a->f[0]), (x != 0) & (x < (double)INFINITY) & (x > -(double)INFINITY),
-          pow(x, a->f[0]))
+BY_DOUBLE(LOG2, x < 0 ? (double)NAN : wf__log2_of(x), (x != 0) & (x < (double)INFINITY), log2(x))
 
 static void POW_f32(void *out, const void *const *in, int64_t n, const wf__pointwise_args *a) {
   enum { BLOCK = 256 };
@@ -129,6 +127,17 @@ static void POW_f32(void *out, const void *const *in, int64_t n, const wf__point
   }
 }
 
+/* Any exponent: as a tensor of it, for conditions that don't change along the loop keep the compiler from vectorising. */
+static void general_power(void *out, const void *const *in, int64_t n, float exponent) {
+  enum { BLOCK = 256 };
+  float same[BLOCK];
+  for (int i = 0; i < BLOCK; i++) same[i] = exponent;
+  for (int64_t at = 0; at < n; at += BLOCK) {
+    const void *pair[] = {(const float *)in[0] + at, same};
+    POW_f32((float *)out + at, pair, n - at < BLOCK ? n - at : BLOCK, NULL);
+  }
+}
+
 /* Exponents that PyTorch computes without pow are a multiplication or a root here as well. */
 static void POW_SCALAR_EXP_f32(void *out, const void *const *in, int64_t n, const wf__pointwise_args *a) {
   double e = a->f[0];
@@ -138,9 +147,7 @@ static void POW_SCALAR_EXP_f32(void *out, const void *const *in, int64_t n, cons
   else if (e == -0.5) RSQRT_f32(out, in, n, a);
   else if (e == -1) RECIPROCAL_f32(out, in, n, a);
   else if (e == -2) POWER_MINUS_2_f32(out, in, n, a);
-  else if (isfinite(e)) POWER_BY_f32(out, in, n, a);
-  else
-    for (int64_t i = 0; i < n; i++) ((float *)out)[i] = (float)pow(((const float *)in[0])[i], e);
+  else general_power(out, in, n, (float)e);
 }
 
 void WFK(wf__pointwise_f32)(wf__kernels *table) {
