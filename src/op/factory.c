@@ -4,6 +4,7 @@
 #include "autograd/node.h"
 #include "base/convert.h"
 #include "copy/copy.h"
+#include "op/op.h"
 
 wf_status wf__factory_options(const wf_tensor_options *given, wf_dtype inferred, wf_tensor_options *out) {
   *out = given ? *given : wf_tensor_defaults();
@@ -45,7 +46,7 @@ wf_tensor *wf__factory_give(wf_tensor *t, const wf_tensor_options *options) {
 
 wf_tensor *wf__filled(wf_tensor *t, wf_scalar value) {
   if (!t) return NULL;
-  wf_status status = wf__scalar_check_fits(value, (wf_dtype)t->dtype);
+  wf_status status = wf__fill_check(t, value);
   if (!status && t->layout.numel) status = wf__fill(t, value);
   if (!status) return t;
   wf__tensor_release(t);

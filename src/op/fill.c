@@ -34,7 +34,7 @@ wf_status wf_fill_(wf_tensor *self, wf_scalar value) {
   WF__OP("fill_", wf__self.pending);
   WF__TRY(wf__given(self, "input"));
   const wf_tensor *inputs[] = {self};
-  if (wf__scalar_check_fits(value, (wf_dtype)self->dtype)) return wf__refused_over(self, inputs, 1);
+  if (wf__fill_check(self, value)) return wf__refused_over(self, inputs, 1);
   return filled(self, value, inputs, 1, &fill_number_class);
 }
 
@@ -49,7 +49,7 @@ wf_status wf_fill_tensor_(wf_tensor *self, const wf_tensor *value) {
   if (self->storage == value->storage) WF__TRY(wf__check_internal_overlap(self)); /* a copy_ then, in PyTorch */
   wf_scalar number = wf_item(value);
   WF__TRY(wf__self.pending);
-  WF__TRY(wf__scalar_check_fits(number, (wf_dtype)self->dtype));
+  WF__TRY(wf__fill_check(self, number));
   return filled(self, number, inputs, 2, &fill_tensor_class);
 }
 

@@ -34,6 +34,9 @@ static wf_status expand_masks(const wf_tensor *self, wf_tensors given, wf__indic
   out->refusal = WF__REFUSE_BRACKET;
   out->ordinal = true;
   if (given.n > ndim) return too_many(self, given.n);
+  for (int i = 0; i < given.n; i++)
+    WF__CHECK(!given.at[i] || given.at[i]->dtype == WF_I64 || given.at[i]->dtype == WF_I32 || is_mask(given.at[i]),
+              WF_INDEX, "tensors used as indices must be long, int, byte or bool tensors");
   for (int i = 0; i < given.n; i++) {
     const wf_tensor *t = given.at[i];
     if (!t) {
@@ -41,8 +44,6 @@ static wf_status expand_masks(const wf_tensor *self, wf_tensors given, wf__indic
       dim++;
       continue;
     }
-    WF__CHECK(t->dtype == WF_I64 || t->dtype == WF_I32 || is_mask(t), WF_INDEX,
-              "tensors used as indices must be long, int, byte or bool tensors");
     int takes = is_mask(t) ? t->layout.ndim : 1;
     if (dim + takes > ndim) return too_many(self, dim + takes);
     if (!is_mask(t)) {

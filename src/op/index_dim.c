@@ -62,6 +62,11 @@ static wf_status check_select(const wf_tensor *self, int64_t *dim, const wf_tens
   WF__CHECK(is_index(index), WF_RUNTIME, "index_select(): Expected dtype int32 or int64 for index");
   WF__CHECK(self->layout.ndim || index->layout.numel == 1, WF_RUNTIME,
             "index_select(): Index to scalar can have only 1 value, got %lld value(s)", (long long)index->layout.numel);
+  if (self->layout.ndim && !self->layout.size[*dim] && index->layout.numel) {
+    int64_t others = 1;
+    for (int d = 0; d < self->layout.ndim; d++) others *= d == *dim ? 1 : self->layout.size[d];
+    WF__CHECK(!others, WF_RUNTIME, "index_select(): self indexing axis dim should be positive");
+  }
   return WF_OK;
 }
 
@@ -133,6 +138,8 @@ static wf_status check_add(wf__change *c) {
   WF__CHECK(c->dim == 0 || c->dim < source->layout.ndim, WF_RUNTIME,
             "index_add_(): Indexing dim %lld is out of bounds of the source tensor with dim %d", (long long)c->dim,
             source->layout.ndim);
+  WF__CHECK(source->layout.ndim || index->layout.numel == 1, WF_INDEX,
+            "Dimension specified as %lld but tensor has no dimensions", (long long)c->dim);
   int64_t entries = source->layout.ndim ? source->layout.size[c->dim] : 1;
   WF__CHECK(index->layout.numel == entries, WF_RUNTIME,
             "index_add_(): Number of indices (%lld) should be equal to source.size(dim): (%lld), for dim: %lld",

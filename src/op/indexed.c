@@ -96,7 +96,7 @@ static wf_tensor *lay_index(const walk *w, const wf_tensor *index, int ndim) {
   WF__TRY_OR(wf__layout_recount(&wide), NULL);
   WF__TRY_OR(wf__layout_recount(&l), NULL);
   int64_t stride[WF_MAX_DIMS];
-  if (l.numel && wf__view_strides(&wide, wf__layout_sizes(&l), stride)) memcpy(l.stride, stride, sizeof stride);
+  if (wf__view_strides(&wide, wf__layout_sizes(&l), stride)) memcpy(l.stride, stride, sizeof stride);
   return wf__tensor_alias(index, (wf_dtype)index->dtype, &l);
 }
 

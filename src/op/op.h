@@ -75,6 +75,9 @@ wf_status wf__pw_inplace(const wf__pw_def *def, const wf__operand_arg *in, const
 /* After an argument of an operator in place was refused: PyTorch looks at `self` before its arguments, so a refusal of self takes its
  * place. Returns the pending status. */
 wf_status wf__refused_over(const wf_tensor *self, const wf_tensor *const *inputs, int n);
+/* Whether a fill of t with the number is refused: "value cannot be converted to type … without overflow". PyTorch lets one half or bfloat16 by
+ * itself become infinite. */
+wf_status wf__fill_check(const wf_tensor *t, wf_scalar value);
 /* Warns where `self`, about to be written to by `op`, has several elements in one place, as PyTorch does instead of refusing. */
 void wf__warn_of_overlap(const wf_tensor *self, const char *op, const char *example);
 /* The same written to dst, which is resized when its shape differs. name: for texts. */

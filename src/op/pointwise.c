@@ -240,6 +240,11 @@ static wf_status over_self(const wf__pw_def *def, const wf__operand_arg *in, con
   return wf__self.pending;
 }
 
+wf_status wf__fill_check(const wf_tensor *t, wf_scalar value) {
+  if (t->layout.numel == 1 && (t->dtype == WF_F16 || t->dtype == WF_BF16)) return WF_OK;
+  return wf__scalar_check_fits(value, (wf_dtype)t->dtype);
+}
+
 void wf__warn_of_overlap(const wf_tensor *self, const char *op, const char *example) {
   if (WF__LIKELY(wf__overlap_within(&self->layout) != WF__OVERLAP_YES)) return;
   wf__log(WF_LOG_WARNING,

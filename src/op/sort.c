@@ -77,6 +77,7 @@ wf_sorted wf_topk(const wf_tensor *self, int64_t k, int64_t dim, bool largest, b
   (void)sorted; /* any order is allowed without it: sorted as well */
   WF__TRY_OR(wf__given(self, "self"), none);
   WF__TRY_OR(wf__wrap_dim(&dim, self->layout.ndim, true), none);
+  if (self->dtype == WF_BOOL) return wf__fail(WF_NOT_IMPLEMENTED, "topk does not support bool dtypes on CPU"), none;
   if (k < 0 || k > (self->layout.ndim ? self->layout.size[dim] : 1))
     return wf__fail(WF_RUNTIME, "selected index k out of range"), none;
   memcpy(size, self->layout.size, sizeof size);

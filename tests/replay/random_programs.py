@@ -310,6 +310,55 @@ class Program(Indexing, Parts):
             return self.step('fill_', whole, value=r.randrange(5))
         return []
 
+    def a_factory(self):
+        r = self.rng
+        op = r.choice('zeros ones full arange arange arange linspace eye empty_strided zeros_like full_like new_full new_zeros'.split())
+        dtype = {'dtype': r.choice(ALL)} if self.chance(0.5) else {}
+        size = self.shape()
+        if self.wrong():
+            size = r.choice([[-1] + size, size + [2**40, 2**40], [2**62, 4], [0, 2**62, 4]])
+        value = r.choice([1, 2.5, True, False, -3, -2.5, 300, 70000, 1e20, 'nan', 'inf', 2**40])
+        whole = dtype.get('dtype') in INTS
+        if whole and (isinstance(value, str) or abs(value) > 1e18):
+            value = 1
+        if op in ('zeros', 'ones'):
+            return self.step(op, size=size, **dtype)
+        if op == 'full':
+            return self.step(op, size=size, fill_value=value, **dtype)
+        if op == 'arange':
+            args = {'end': r.choice([4, 5.5, 7, -3, 0, 1.0, 10]), 'start': r.choice([0, 1, -2, 0.5, 3.25]), 'step': r.choice([1, 2, 0.5, -1, 0.3, 3])}
+            if self.wrong():
+                args['step'] = r.choice([0, 0.0, -1, 'nan', 'inf'])
+            for name in ('start', 'step'):
+                if self.chance(0.3):
+                    del args[name]
+            return self.step(op, **args, **dtype)
+        if op == 'linspace':
+            return self.step(op, start=r.choice([0, 1, -2.5, 3]), end=r.choice([1, 5, -1, 2.5]), steps=-1 if self.wrong() else r.randrange(0, 7), **dtype)
+        if op == 'eye':
+            args = {'n': -1 if self.wrong() else r.randrange(0, 5)}
+            if self.chance(0.5):
+                args['m'] = -2 if self.wrong() else r.randrange(0, 5)
+            return self.step(op, **args, **dtype)
+        if op == 'empty_strided':
+            stride = [r.choice([0, 1, 2, 3, 5]) for _ in size]
+            if self.wrong():
+                stride = r.choice([stride[1:], [-1] * len(size), [2**61] * len(size)])
+            out = self.step(op, size=size, stride=stride, **dtype)
+            return self.step('zero_', out) if out else out
+        x = self.pick()
+        if op == 'zeros_like':
+            return self.step(op, [x], **dtype)
+        if op == 'full_like':
+            t = self.of(x)
+            if not t.is_floating_point() and not dtype and (isinstance(value, str) or abs(value) > 1e18):
+                return []
+            return self.step(op, [x], fill_value=value, **dtype)
+        args = {'fill_value': value} if op == 'new_full' else {}
+        if args and not dtype and not self.of(x).is_floating_point():
+            args['fill_value'] = 2
+        return self.step(op, [x], size=size, **args, **dtype)
+
     # ---- arithmetic ------------------------------------------------------------------------------------------------------
 
     def pointwise(self):
@@ -464,6 +513,7 @@ class Program(Indexing, Parts):
 
 
 TOPICS = {
+    'create': [(Program.a_factory, 8), (Program.a_view, 1), (Program.a_copy, 2)],
     'view': [(Program.a_view, 8), (Program.shape_in_place, 2), (Program.a_copy, 2), (Program.pointwise, 1), (Program.modes, 1)],
     'copy': [(Program.a_view, 5), (Program.shape_in_place, 1), (Program.a_copy, 7), (Program.pointwise, 1), (Program.modes, 1)],
     'pointwise': [(Program.a_view, 5), (Program.a_copy, 2), (Program.pointwise, 7), (Program.modes, 1)],
