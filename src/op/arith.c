@@ -299,7 +299,8 @@ wf_tensor *wf__op_div(wf_tensor *self, wf__operand_arg other, const char *roundi
 wf_status wf__op_div_(wf_tensor *self, wf__operand_arg other, const char *rounding_mode) {
   WF__OP("div_", wf__self.pending);
   const wf__pw_def *def = div_by_mode(rounding_mode);
-  return def ? plain_over("div_", def, self, other) : wf__self.pending;
+  return def ? plain_over("div_", def, self, other)
+             : wf__refused_over(self, (const wf_tensor *[]){self, other.tensor}, 2);
 }
 
 static const char *mode_name(wf_rounding mode) {

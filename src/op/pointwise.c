@@ -56,7 +56,8 @@ static wf_status start(job *j, const wf__pw_def *def, const wf__operand_arg *in,
     j->in[i] = in[i].tensor;
     if (in[i].tensor) continue;
     bool exact = def->wide_numbers && wf_dtype_is_float(j->compute);
-    if (def->stores_numbers && in[i].scalar.kind) WF__TRY(wf__scalar_check_fits(in[i].scalar, j->compute));
+    bool half = j->compute == WF_F16 || j->compute == WF_BF16; /* stored in one element by itself: see wf__fill_check */
+    if (def->stores_numbers && in[i].scalar.kind && !half) WF__TRY(wf__scalar_check_fits(in[i].scalar, j->compute));
     j->number[i + 1] = exact ? in[i].scalar : wf__number_as(in[i].scalar, j->compute);
   }
   return WF_OK;
@@ -103,9 +104,7 @@ static wf_status build(job *j, wf_tensor *out) {
   j->it.joins_number = j->def->joins_number;
   j->it.no_overlap_check = j->def->warns_only;
   if (j->def->warns_only && out) wf__warn_of_overlap(out, "masked_fill_", "tensor[mask] = scalar");
-  if (j->def->warns_only && out)
-    for (int i = 1; i < j->def->inputs; i++)
-      if (j->in[i]) WF__TRY(wf__check_partial_overlap(out, j->in[i]));
+  if (j->def->warns_only && out) WF__TRY(wf__check_partial_overlap(out, j->in[1]));
   for (int i = 0; i < j->def->inputs; i++) {
     int operand = j->def->order[0] ? j->def->order[i] : i + 1;
     j->it.tensor[operand] = (wf_tensor *)on_device(j, i, operand, accelerated);

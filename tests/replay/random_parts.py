@@ -14,6 +14,7 @@ class Parts(Case):
         self.rng = rng
         self.wild = rng.random() < 0.3  # a program that provokes refusals
         self.grad = rng.random() < 0.3
+        self.plain = False  # no nan, no infinity
 
     # ---- what steps are made of ------------------------------------------------------------------------------------------
 
@@ -71,7 +72,7 @@ class Parts(Case):
         if dtype in INTS:
             low = 0 if dtype == 'uint8' else -6
             return [r.randrange(low, 7) for _ in range(n)]
-        special = self.chance(0.1)
+        special = not self.plain and self.chance(0.1)
         choices = ['nan', 'inf', '-inf', -0.0, 65504.0, 1e38]
         return [r.choice(choices) if special and self.chance(0.3) else r.randrange(-12, 13) / 4 for _ in range(n)]
 

@@ -399,7 +399,7 @@ class Program(Indexing, Parts):
                 if not m:
                     return []
                 if self.chance(0.2):
-                    v = self.pick(lambda o: o.dim() == 0 or self.wrong())
+                    v = self.pick(lambda o: (o.dim() == 0 or self.wrong()) and (t.is_floating_point() or not o.requires_grad))
                     return self.step(op, [x, m, v]) if v else []
                 return self.step(op, [x, m], value=self.scalar())
             same = [str(t.dtype)[6:]]
@@ -520,6 +520,7 @@ TOPICS = {
     'promote': [(Program.a_view, 2), (Program.pointwise, 5), (Program.promotion, 3), (Program.a_copy, 1), (Program.joining, 1)],
     'rearrange': [(Program.a_view, 5), (Program.a_copy, 2), (Program.joining, 3), (Program.rearranging, 4), (Program.pointwise, 1), (Program.modes, 1)],
     'index': [(Program.a_view, 5), (Program.a_copy, 1), (Program.indexing, 7), (Program.modes, 1)],
+    'gradient': [(Program.a_view, 6), (Program.a_copy, 2), (Program.pointwise, 5), (Program.joining, 1), (Program.rearranging, 1), (Program.reduction, 1)],
     'reduce': [(Program.a_view, 5), (Program.a_copy, 1), (Program.reduction, 6), (Program.modes, 1)],
 }
 
@@ -527,12 +528,22 @@ TOPICS = {
 def program(topic, seed, number):
     rng = random.Random('%s %s %d' % (topic, seed, number))
     p = Program('random_%s/%s/%04d' % (topic, seed, number), rng)
+    if topic == 'gradient':
+        p.grad, p.wild, p.plain = True, False, True
     kinds, weights = zip(*TOPICS[topic])
     for _ in range(rng.choice([1, 1, 2])):
         p.new()
     length = rng.randrange(3, 13)
     while p.error is None and len(p.steps) < length and p.count < 40:
         rng.choices(kinds, weights)[0](p)
+    if topic == 'gradient' and p.error is None:
+        try:
+            x = p.pick(lambda t: t.grad_fn is not None and t.is_floating_point() and t.numel())
+        except RuntimeError:  # a view whose history torch refuses to renew
+            return None
+        total = p.step('sum', [x]) if x else None
+        if not total or p.step('backward', total) is None:
+            return None
     return p.finish()
 
 

@@ -314,6 +314,8 @@ class Case:
                 e['tol'] = {'rtol': 2e-2, 'atol': 2e-2}
         if t.is_leaf and t.requires_grad:
             e['grad'] = None if t.grad is None else elements(t.grad)
+            if t.dtype in (torch.float16, torch.bfloat16):
+                e['tol'] = {'rtol': 2e-2, 'atol': 2e-2}
         return e
 
     def finish(self):
