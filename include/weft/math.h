@@ -485,6 +485,13 @@ WF_API wf_status wf_hardtanh_(wf_tensor *self, wf_scalar min_val, wf_scalar max_
 /** self · scale + shift in a floating dtype (WF_DTYPE_NONE: self's, or float32), in one pass over self: images of bytes to normalised
  *  numbers. New, laid out as self. grad: to self. Errors: WF_TYPE for a dtype that isn't floating. Not in PyTorch. */
 WF_API wf_tensor *wf_scale_shift(const wf_tensor *self, double scale, double shift, wf_dtype dtype);
+/** self · scale[c] + shift[c], c being the index along `dim`, in the layout that `format` gives (PRESERVE: self's own): one pass from the bytes of
+ *  decoded pictures to what a network takes. For u8 [n,h,w,c] pass wf_permute(x, WF_SHAPE(0, 3, 1, 2)), dim 1, CONTIGUOUS for [n,c,h,w] or
+ *  CHANNELS_LAST. scale, shift [c] on self's device, of any dtype; used as float32, and constants: no gradient goes to them. dtype: float32 (WF_DTYPE_NONE),
+ *  bfloat16 or float16; computed in float32, rounded once. New. grad: to self. Errors: WF_TYPE for another dtype; WF_INDEX for a dim that
+ *  isn't there; WF_RUNTIME for factors of another size or that require grad, for a format of another rank, and for several devices. Not in PyTorch. */
+WF_API wf_tensor *wf_scale_shift_channels(const wf_tensor *self, const wf_tensor *scale, const wf_tensor *shift,
+                                          int64_t dim, wf_dtype dtype, wf_memory_format format);
 
 WF_EXTERN_C_END
 #endif

@@ -2,7 +2,7 @@
 #include "copy/form.h"
 
 typedef struct dim {
-  int64_t size, to, from; /* strides in bytes */
+  int64_t size, to, from, by; /* strides in bytes; by: of the factors of a scaled copy */
 } dim;
 
 /* Whether a belongs outside of b. */
@@ -11,7 +11,8 @@ static bool is_outer(const dim *a, const dim *b) { return a->to != b->to ? a->to
 static int collect(const wf_plan *plan, bool has_source, dim *dims) {
   int n = 0;
   for (int d = 0; d < plan->ndim; d++) {
-    dim new = {plan->size[d], plan->operand[0].stride[d], has_source ? plan->operand[1].stride[d] : 0};
+    dim new = {plan->size[d], plan->operand[0].stride[d], has_source ? plan->operand[1].stride[d] : 0,
+               plan->operands > 2 ? plan->operand[2].stride[d] : 0};
     if (new.size == 1 || (!has_source && new.to == 0 && new.size > 0)) continue;
     int at = n++;
     for (; at > 0 && is_outer(&new, &dims[at - 1]); at--) dims[at] = dims[at - 1];
@@ -24,9 +25,10 @@ static int merge(dim *dims, int n, bool has_source) {
   int last = 0; /* dims[0 … last] are merged */
   for (int i = 1; i < n; i++) {
     dim *outer = &dims[last], inner = dims[i];
-    bool consecutive = outer->to == inner.to * inner.size && (!has_source || outer->from == inner.from * inner.size);
+    bool consecutive = outer->to == inner.to * inner.size && (!has_source || outer->from == inner.from * inner.size) &&
+                       outer->by == inner.by * inner.size;
     if (consecutive) {
-      *outer = (dim){outer->size * inner.size, inner.to, inner.from};
+      *outer = (dim){outer->size * inner.size, inner.to, inner.from, inner.by};
     } else {
       dims[++last] = inner;
     }
@@ -43,6 +45,7 @@ void wf__copy_form(wf_plan *plan) {
     plan->size[d] = dims[d].size;
     plan->operand[0].stride[d] = dims[d].to;
     if (has_source) plan->operand[1].stride[d] = dims[d].from;
+    for (int o = 2; o < plan->operands; o++) plan->operand[o].stride[d] = dims[d].by;
   }
 }
 

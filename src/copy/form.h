@@ -4,7 +4,7 @@
 
 #include <weft/sys/plan.h>
 
-/* Brings the first `operands` operands of a COPY plan into normal form: dims of size 1 are dropped, the rest ordered by the destination's
+/* Brings the operands of a COPY plan into normal form (the third and fourth, factors and shifts of a scaled copy, have equal strides): dims of size 1 are dropped, the rest ordered by the destination's
  * stride (fastest last; equal strides by the source's), and neighbours merged that are consecutive in every operand. Dims in which the
  * destination doesn't move (a fill of an expanded tensor) are dropped when there is no source. Sizes of 0 stay. */
 void wf__copy_form(wf_plan *plan);

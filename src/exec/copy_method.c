@@ -2,7 +2,7 @@
  * nanoseconds. */
 #include "exec/copy_method.h"
 
-#include "base/cpu.h"
+#include "kernel/kernel.h"
 
 /* Measured with buffers that rotate, against memcpy: a copy gains 1.65 at 4 MiB, 1.4 at 64 MiB; a transpose goes from 0.3 to 0.9 at 4 MiB and
  * from 0.35 to 1.2 at 64 MiB. Below, the reader finds the result in its cache. The size of the last cache doesn't help: a virtual machine
@@ -28,6 +28,7 @@ static void take_dims(const wf_plan *plan, bool has_source, wf__copy_method *m) 
     m->dim[d] = (wf__copy_dim){.size = plan->size[d],
                                .to = plan->operand[0].stride[d],
                                .from = has_source ? plan->operand[1].stride[d] : 0,
+                               .by = m->scaled ? plan->operand[2].stride[d] : 0,
                                .extent = 1,
                                .buffer = plan->operand[0].stride[d]};
     m->count *= plan->size[d];
@@ -122,7 +123,7 @@ static void group_dims(wf__copy_method *m, const uint8_t *order, int n) {
     const wf__copy_dim *dim = &m->dim[d];
     if (dim->extent > 1 && !(taken >> d & 1)) m->other[m->others++] = (uint8_t)d;
     bool goes_on = m->run == m->ndim - 1 - d && dim->extent > 1 &&
-                   (m->run == 0 || (dim->to == dim[1].to * dim[1].size && dim[1].extent == dim[1].size));
+                   (m->run == 0 || (dim->to == dim[1].to * dim[1].size && dim[1].extent == dim[1].size && !dim->by));
     if (goes_on) m->run++;
   }
 }
@@ -167,10 +168,10 @@ static bool settle_tile(wf__copy_method *m, const uint8_t *order, int n) {
   for (int d = m->ndim - 1; d >= m->ndim - m->run; d--) run *= m->dim[d].extent;
   m->stream = m->stream && run >= RUN_BYTES && !gaps;
   m->staged = false;
-  m->cast = m->from == m->to ? WF__CAST_NONE : WF__CAST_AFTER;
+  m->cast = m->converts ? WF__CAST_AFTER : WF__CAST_NONE;
   bool moves =
       m->columns == 0 || m->rows == 0 || (m->others && smaller(columns, rows) < 4) || smaller(columns, rows) < 2;
-  if (!moves && m->from_size > m->to_size && rows >= 16) m->cast = WF__CAST_BEFORE;
+  if (!moves && m->from_size > m->to_size && rows >= 16 && !m->scaled) m->cast = WF__CAST_BEFORE;
   int64_t size = m->cast == WF__CAST_BEFORE ? m->to_size : m->from_size;
   bool lone = moves && m->fastest != m->ndim - 1;
   m->buffered = m->stream || lone || m->cast == WF__CAST_AFTER || (gaps && !moves);
@@ -243,7 +244,7 @@ static void choose_tile(wf__copy_method *m) {
 
 static bool goes_straight(const wf__copy_method *m, const void *dst) {
   const wf__copy_dim *last = &m->dim[m->ndim - 1], *fastest = &m->dim[m->fastest];
-  return m->stream && m->fastest != m->ndim - 1 && m->from == m->to && last->to == m->to_size &&
+  return m->stream && m->fastest != m->ndim - 1 && !m->converts && last->to == m->to_size &&
          fastest->from == m->from_size && last->size * m->to_size >= LINE &&
          fastest->size * m->from_size >= STRAIGHT_BYTES && rows_on_lines(m, dst);
 }
@@ -277,7 +278,8 @@ static void choose_rows(wf__copy_method *m, const char *why) {
 static void choose_copy(const wf_plan *plan, wf__copy_method *m) {
   m->from = plan->operand[1].dtype;
   m->from_size = (int64_t)wf_dtype_size(m->from);
-  if (m->to == m->from) widen_elements(m);
+  m->converts = m->scaled || m->to != m->from;
+  if (!m->converts) widen_elements(m);
   m->fastest = fastest_of_source(m);
   const wf__copy_dim *last = &m->dim[m->ndim ? m->ndim - 1 : 0];
   if (m->ndim == 0 || (m->ndim == 1 && last->to == m->to_size && last->from == m->from_size)) {
@@ -300,7 +302,8 @@ void wf__copy_choose(const wf_plan *plan, wf__copy_method *m) {
   m->to_size = m->from_size = (int64_t)wf_dtype_size(m->to);
   m->fastest = -1;
   m->cast = WF__CAST_NONE;
-  m->buffered = m->staged = false;
+  m->buffered = m->staged = m->converts = false;
+  m->scaled = has_source && plan->op == WF__COPY_SCALED;
   take_dims(plan, has_source, m);
   int64_t bytes = m->count * m->to_size;
   m->stream = bytes >= wf__copy_stream_from;
@@ -309,7 +312,7 @@ void wf__copy_choose(const wf_plan *plan, wf__copy_method *m) {
     m->why = "there are no elements";
   } else if (has_source) {
     choose_copy(plan, m);
-    if (m->how != WF__COPY_TILES && m->to != m->from) m->cast = WF__CAST_AFTER;
+    if (m->how != WF__COPY_TILES && m->converts) m->cast = WF__CAST_AFTER;
   } else {
     choose_rows(m, "there is no source: rows of one number");
     m->how = WF__COPY_FILL;

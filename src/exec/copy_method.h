@@ -29,6 +29,7 @@ typedef enum wf__copy_cast { WF__CAST_NONE, WF__CAST_BEFORE, WF__CAST_AFTER } wf
 
 typedef struct wf__copy_dim {
   int64_t size, to, from; /* byte strides in destination and source */
+  int64_t by;             /* scaled copies: in the list of factors */
   int64_t extent;         /* of a tile, 1 for a dim outside of it */
   int64_t buffer;         /* byte stride in the buffer that a tile is turned into; `to` when there is none */
 } wf__copy_dim;
@@ -37,7 +38,9 @@ typedef struct wf__copy_method {
   wf__copy_how how;
   wf__copy_turn turn;
   wf__copy_cast cast;
-  bool stream; /* whole lines go past the cache */
+  bool converts; /* elements change on the way */
+  bool scaled;   /* they are multiplied and shifted, too (WF__COPY_SCALED) */
+  bool stream;   /* whole lines go past the cache */
   bool
       buffered; /* tiles: turned into a buffer, from which runs of the destination are written; else straight into place */
   bool

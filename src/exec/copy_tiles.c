@@ -28,20 +28,26 @@ typedef struct tile {
   int64_t extent[WF_MAX_DIMS];
   char *dst;
   const char *src;
+  int64_t by; /* bytes from the first factor */
 } tile;
 
 /* ---- counting through a few dims ------------------------------------------------------------------------------------------------ */
 
+/* Bytes from where counting began: in destination, source, buffer and factors. */
+typedef struct place {
+  int64_t to, from, buffer, by;
+} place;
+
 /* Steps through the dims listed, fastest first; false when they are through. */
-static bool step(const job *j, const tile *t, const uint8_t *dims, int n, int64_t *index, int64_t *to, int64_t *from,
-                 int64_t *buffer) {
+static bool step(const job *j, const tile *t, const uint8_t *dims, int n, int64_t *index, place *at) {
   for (int i = 0; i < n; i++) {
     const wf__copy_dim *d = &j->m->dim[dims[i]];
     bool on = ++index[i] < t->extent[dims[i]];
-    int64_t by = on ? 1 : 1 - index[i];
-    *to += by * d->to;
-    *from += by * d->from;
-    *buffer += by * d->buffer;
+    int64_t steps = on ? 1 : 1 - index[i];
+    at->to += steps * d->to;
+    at->from += steps * d->from;
+    at->buffer += steps * d->buffer;
+    at->by += steps * d->by;
     if (on) return true;
     index[i] = 0;
   }
@@ -81,7 +87,7 @@ static void stage_rows(const job *j, char *stage, const char *src, const int64_t
   row.to_log = j->size_log;
   row.stream = false;
   for (int64_t c = 0; c < columns; c++)
-    wf__copy_row_move(&row, stage + c * m->stage_pitch, src + from[c], stride, rows);
+    wf__copy_row_move(&row, stage + c * m->stage_pitch, src + from[c], stride, rows, 0);
 }
 
 /* Strip by strip of columns. */
@@ -103,14 +109,15 @@ static void turn_squares(const job *j, char *to, const char *src, int64_t column
 static void turn_by_dims(const job *j, const tile *t, char *to) {
   const wf__copy_method *m = j->m;
   int64_t columns = extents_of(t, m->column, m->columns), rows = extents_of(t, m->row, m->rows);
-  int64_t index[WF_MAX_DIMS] = {0}, unused = 0, from = 0, buffer = 0;
+  int64_t index[WF_MAX_DIMS] = {0};
+  place at = {0};
   do {
     if (m->turn == WF__TURN_SPLIT)
-      j->row.kernels->deinterleave[j->size_log](to + buffer, j->to, t->src + from, columns, (int)rows);
+      j->row.kernels->deinterleave[j->size_log](to + at.buffer, j->to, t->src + at.from, columns, (int)rows);
     else if (m->turn == WF__TURN_JOIN)
-      j->row.kernels->interleave[j->size_log](to + buffer, t->src + from, j->from, rows, (int)columns);
-    else turn_squares(j, to + buffer, t->src + from, columns, rows);
-  } while (step(j, t, m->other, m->others, index, &unused, &from, &buffer));
+      j->row.kernels->interleave[j->size_log](to + at.buffer, t->src + at.from, j->from, rows, (int)columns);
+    else turn_squares(j, to + at.buffer, t->src + at.from, columns, rows);
+  } while (step(j, t, m->other, m->others, index, &at));
 }
 
 /* Along the longest dim inside, the others around it. */
@@ -124,11 +131,12 @@ static void turn_by_moves(const job *j, const tile *t, char *to) {
     if (inner < 0 || t->extent[d] > t->extent[inner]) inner = d;
   for (int d = last - runs; d >= 0; d--)
     if (d != inner && t->extent[d] > 1) dims[n++] = (uint8_t)d;
-  int64_t index[WF_MAX_DIMS] = {0}, unused = 0, from = 0, buffer = 0;
+  int64_t index[WF_MAX_DIMS] = {0};
+  place at = {0};
   do {
-    j->row.kernels->move_units(to + buffer, m->dim[inner].buffer, t->src + from, m->dim[inner].from, t->extent[inner],
-                               unit);
-  } while (step(j, t, dims, n, index, &unused, &from, &buffer));
+    j->row.kernels->move_units(to + at.buffer, m->dim[inner].buffer, t->src + at.from, m->dim[inner].from,
+                               t->extent[inner], unit);
+  } while (step(j, t, dims, n, index, &at));
 }
 
 /* ---- reading and writing ---------------------------------------------------------------------------------------------------------- */
@@ -149,21 +157,23 @@ static int64_t run_elements(const job *j, const tile *t) {
 static void write_out(const job *j, const tile *t, const char *block) {
   uint8_t dims[WF_MAX_DIMS];
   int n = outer_dims(j, dims);
-  int64_t index[WF_MAX_DIMS] = {0}, to = 0, unused = 0, buffer = 0, run = run_elements(j, t);
+  int64_t index[WF_MAX_DIMS] = {0}, run = run_elements(j, t);
+  place at = {0};
   do {
-    wf__copy_row_move(&j->row, t->dst + to, block + buffer, j->size, run);
-  } while (step(j, t, dims, n, index, &to, &unused, &buffer));
+    wf__copy_row_move(&j->row, t->dst + at.to, block + at.buffer, j->size, run, t->by + at.by);
+  } while (step(j, t, dims, n, index, &at));
 }
 
 /* Asks for the lines that runs of the tile share with what lies before and behind. */
 static void ask_for_borders(const job *j, const tile *t) {
   uint8_t dims[WF_MAX_DIMS];
   int n = outer_dims(j, dims);
-  int64_t index[WF_MAX_DIMS] = {0}, to = 0, unused = 0, buffer = 0, bytes = run_elements(j, t) * j->m->to_size;
+  int64_t index[WF_MAX_DIMS] = {0}, bytes = run_elements(j, t) * j->m->to_size;
+  place at = {0};
   do {
-    __builtin_prefetch(t->dst + to, 1);
-    __builtin_prefetch(t->dst + to + bytes, 1);
-  } while (step(j, t, dims, n, index, &to, &unused, &buffer));
+    __builtin_prefetch(t->dst + at.to, 1);
+    __builtin_prefetch(t->dst + at.to + bytes, 1);
+  } while (step(j, t, dims, n, index, &at));
 }
 
 static void do_tile(const job *j, const tile *t, char *block) {
@@ -180,6 +190,7 @@ static void set_tile(const job *j, tile *t, int d, int64_t index) {
   const wf__copy_dim *dim = &j->m->dim[d];
   t->dst += (index - t->index[d]) * dim->extent * dim->to;
   t->src += (index - t->index[d]) * dim->extent * dim->from;
+  t->by += (index - t->index[d]) * dim->extent * dim->by;
   t->index[d] = index;
   int64_t left = dim->size - index * dim->extent;
   t->extent[d] = left < dim->extent ? left : dim->extent;
@@ -252,23 +263,19 @@ static void run_alternating(job *j) {
   run_tiles(j);
 }
 
-wf_status wf__copy_tiles(const wf__copy_method *m, char *dst, const char *src) {
-  const wf__kernels *kernels = wf__kernels_now();
-  job j = {.m = m, .dst = dst, .src = src};
-  j.convert = m->from == m->to ? NULL : kernels->convert[m->from][m->to];
+void wf__copy_tiles(const wf__copy_method *m, const wf_plan *plan) {
+  job j = {.m = m, .dst = plan->operand[0].data, .src = plan->operand[1].data, .borders = m->stream};
+  wf__copy_scale scale;
+  wf__copy_row_of(&j.row, m, plan, &scale);
+  j.convert = j.row.convert;
   j.size = m->cast == WF__CAST_BEFORE ? m->to_size : m->from_size;
   j.size_log = wf__copy_log(j.size);
-  j.row = (wf__copy_row){.kernels = kernels,
-                         .convert = m->cast == WF__CAST_AFTER ? j.convert : NULL,
-                         .to_size = m->to_size,
-                         .from_size = j.size,
-                         .to_log = wf__copy_log(m->to_size),
-                         .from_log = j.size_log,
-                         .to_stride = m->dim[m->ndim - 1].to,
-                         .stream = m->stream};
-  j.borders = m->stream;
+  /* What is written out has been turned, and perhaps converted. */
+  if (m->cast != WF__CAST_AFTER) j.row.convert = NULL;
+  j.row.from_size = j.size;
+  j.row.from_log = j.size_log;
+  j.row.to_stride = m->dim[m->ndim - 1].to;
   if (m->turn == WF__TURN_SQUARES) run_squares(&j);
   else if (m->turn == WF__TURN_MOVES) run_tiles(&j);
   else run_alternating(&j);
-  return WF_OK;
 }

@@ -13,19 +13,27 @@
 
 /* ---- one row ------------------------------------------------------------------------------------------------------------- */
 
+static bool converts(const wf__copy_row *row) { return row->convert || row->scale; }
+
+static void convert(const wf__copy_row *row, char *dst, const char *src, int64_t n, int64_t by) {
+  if (row->scale) wf__copy_scaled(row->scale, dst, src, n, by);
+  else row->convert(dst, src, n);
+}
+
 /* Elements that aren't consecutive, or are converted on their way past the cache, go through blocks. */
-static void move_block(const wf__copy_row *row, char *dst, const char *src, int64_t from_stride, int64_t n) {
+static void move_block(const wf__copy_row *row, char *dst, const char *src, int64_t from_stride, int64_t n,
+                       int64_t by) {
   char from[BLOCK * 16], to[BLOCK * 16];
   const char *consecutive = src;
   bool in_place = row->to_stride == row->to_size && !row->stream;
   if (from_stride != row->from_size) {
-    char *gathered = !row->convert && in_place ? dst : from;
+    char *gathered = !converts(row) && in_place ? dst : from;
     row->kernels->gather[row->from_log](gathered, src, from_stride, n);
     if (gathered == dst) return;
     consecutive = from;
   }
-  if (row->convert) {
-    row->convert(in_place ? dst : to, consecutive, n);
+  if (converts(row)) {
+    convert(row, in_place ? dst : to, consecutive, n, by);
     if (in_place) return;
     consecutive = to;
   }
@@ -42,19 +50,38 @@ static void repeat_element(const wf__copy_row *row, char *dst, const char *src, 
   row->kernels->fill(dst, pattern, n * row->to_size, row->stream);
 }
 
-void wf__copy_row_move(const wf__copy_row *row, char *dst, const char *src, int64_t from_stride, int64_t n) {
+void wf__copy_row_move(const wf__copy_row *row, char *dst, const char *src, int64_t from_stride, int64_t n,
+                       int64_t by) {
   bool from_consecutive = from_stride == row->from_size, to_consecutive = row->to_stride == row->to_size;
-  if (from_consecutive && to_consecutive && !(row->convert && row->stream)) {
-    if (row->convert) row->convert(dst, src, n);
+  if (from_consecutive && to_consecutive && !(converts(row) && row->stream)) {
+    if (converts(row)) convert(row, dst, src, n, by);
     else if (row->stream) row->kernels->stream(dst, src, n * row->to_size);
     else memcpy(dst, src, (size_t)(n * row->to_size));
-  } else if (from_stride == 0 && to_consecutive) {
+  } else if (from_stride == 0 && to_consecutive && !row->scale) {
     repeat_element(row, dst, src, n);
-  } else if (!row->convert && from_consecutive) {
+  } else if (!converts(row) && from_consecutive) {
     row->kernels->scatter[row->to_log](dst, row->to_stride, src, n);
   } else {
+    int64_t step = row->scale ? row->scale->step * (int64_t)sizeof(float) : 0,
+            round = step ? row->scale->period * step : 1;
     for (int64_t i = 0; i < n; i += BLOCK)
-      move_block(row, dst + i * row->to_stride, src + i * from_stride, from_stride, n - i < BLOCK ? n - i : BLOCK);
+      move_block(row, dst + i * row->to_stride, src + i * from_stride, from_stride, n - i < BLOCK ? n - i : BLOCK,
+                 step ? (by + i * step) % round : by);
+  }
+}
+
+void wf__copy_row_of(wf__copy_row *row, const wf__copy_method *m, const wf_plan *plan, wf__copy_scale *scale) {
+  *row = (wf__copy_row){.kernels = wf__kernels_now(),
+                        .to_size = m->to_size,
+                        .from_size = m->from_size,
+                        .to_log = wf__copy_log(m->to_size),
+                        .from_log = wf__copy_log(m->from_size),
+                        .stream = m->stream};
+  if (m->scaled) {
+    wf__copy_scale_of(scale, m, plan);
+    row->scale = scale;
+  } else if (m->converts) {
+    row->convert = row->kernels->convert[m->from][m->to];
   }
 }
 
@@ -63,9 +90,9 @@ void wf__copy_row_move(const wf__copy_row *row, char *dst, const char *src, int6
 typedef struct job {
   wf__walk walk;
   wf__copy_row row;
-  int64_t n, from_stride; /* of a row */
-  int64_t chunks;         /* pieces that each row is cut into; of STRAIGHT: of each of the source's rows */
-  const char *pattern;    /* fill: BLOCK elements */
+  int64_t n, from_stride, by; /* of a row: elements, and byte strides in source and factors */
+  int64_t chunks;             /* pieces that each row is cut into; of STRAIGHT: of each of the source's rows */
+  const char *pattern;        /* fill: BLOCK elements */
   /* STRAIGHT */
   int64_t band, rows, row_stride;
 } job;
@@ -89,7 +116,9 @@ static void do_rows(void *context, int64_t begin, int64_t end) {
     int64_t first = piece * CHUNK, n = j->n - first < CHUNK ? j->n - first : CHUNK;
     char *dst = at.at[0] + first * j->row.to_stride;
     if (j->pattern) fill_row(j, dst, n);
-    else wf__copy_row_move(&j->row, dst, at.at[1] + first * j->from_stride, j->from_stride, n);
+    else
+      wf__copy_row_move(&j->row, dst, at.at[1] + first * j->from_stride, j->from_stride, n,
+                        (j->row.scale ? at.at[2] - j->walk.base[2] : 0) + first * j->by);
     if (++piece < j->chunks) continue;
     piece = 0;
     wf__walk_next(&j->walk, &at);
@@ -100,7 +129,7 @@ static void do_rows(void *context, int64_t begin, int64_t end) {
 /* All dims but those whose bit is set in `inner`. */
 static void walk_of(wf__walk *walk, const wf__copy_method *m, const wf_plan *plan, uint32_t inner) {
   walk->ndim = 0;
-  walk->operands = plan->operands > 1 ? 2 : 1;
+  walk->operands = m->scaled ? 3 : plan->operands > 1 ? 2 : 1;
   walk->count = 1;
   for (int o = 0; o < walk->operands; o++) walk->base[o] = plan->operand[o].data;
   for (int d = 0; d < m->ndim; d++) {
@@ -109,6 +138,7 @@ static void walk_of(wf__walk *walk, const wf__copy_method *m, const wf_plan *pla
     walk->size[k] = m->dim[d].size;
     walk->stride[0][k] = m->dim[d].to;
     walk->stride[1][k] = m->dim[d].from;
+    walk->stride[2][k] = m->dim[d].by;
     walk->count *= m->dim[d].size;
   }
 }
@@ -118,6 +148,7 @@ static void run_rows(job *j, const wf__copy_method *m, const wf_plan *plan) {
   j->n = last >= 0 ? m->dim[last].size : 1;
   j->row.to_stride = last >= 0 ? m->dim[last].to : m->to_size;
   j->from_stride = last >= 0 ? m->dim[last].from : m->from_size;
+  j->by = last >= 0 ? m->dim[last].by : 0;
   walk_of(&j->walk, m, plan, last >= 0 ? 1u << last : 0);
   j->chunks = (j->n + CHUNK - 1) / CHUNK;
   int64_t unit = j->n < CHUNK ? j->n : CHUNK;
@@ -167,15 +198,13 @@ wf_status wf__exec_copy(const wf_plan *plan) {
   wf__copy_method m;
   wf__copy_choose(plan, &m);
   if (m.how == WF__COPY_NOTHING) return WF_OK;
-  if (m.how == WF__COPY_TILES) return wf__copy_tiles(&m, plan->operand[0].data, plan->operand[1].data);
+  if (m.how == WF__COPY_TILES) {
+    wf__copy_tiles(&m, plan);
+    return WF_OK;
+  }
   job j;
-  j.row = (wf__copy_row){.kernels = wf__kernels_now(),
-                         .to_size = m.to_size,
-                         .from_size = m.from_size,
-                         .to_log = wf__copy_log(m.to_size),
-                         .from_log = wf__copy_log(m.from_size),
-                         .stream = m.stream};
-  if (m.from != m.to) j.row.convert = j.row.kernels->convert[m.from][m.to];
+  wf__copy_scale scale;
+  wf__copy_row_of(&j.row, &m, plan, &scale);
   j.pattern = NULL;
   if (m.how == WF__COPY_FILL) run_fill(&j, &m, plan);
   else if (m.how == WF__COPY_STRAIGHT) run_straight(&j, &m, plan);

@@ -85,8 +85,20 @@ static inline void through_f32(char *dst, size_t dst_size, const char *src, size
 EACH(WF_TYPE)
 #undef WF_TYPE
 
+static void scale(float *out, const float *in, const float *factor, const float *shift, int64_t n, int64_t step) {
+  if (step == 0) {
+    float by = *factor, more = *shift;
+    WF__VECTOR_LOOP
+    for (int64_t i = 0; i < n; i++) out[i] = in[i] * by + more;
+    return;
+  }
+  WF__VECTOR_LOOP
+  for (int64_t i = 0; i < n; i++) out[i] = in[i] * factor[i] + shift[i];
+}
+
 /* Moves within one dtype stay memmove's: entries of ref/. */
 void WFK(wf__convert)(wf__kernels *table) {
+  table->scale = scale;
   wf__convert_fn same[WF_DTYPE_COUNT];
   for (int d = 0; d < WF_DTYPE_COUNT; d++) same[d] = table->convert[d][d];
 #define WF_PAIR(F, T) table->convert[WF_##F][WF_##T] = F##_to_##T;

@@ -85,6 +85,9 @@ typedef enum wf__random_op {
   WF__RANDOM_INT,
   WF__RANDOM_PERMUTATION
 } wf__random_op;
+/* SCALED: operand 0 := operand 1 · operand 2 + operand 3, in f32 and rounded once to operand 0's dtype; operands 2 and 3 are f32, moving along
+ * one dim, in equal steps of 4 bytes. */
+typedef enum wf__copy_op { WF__COPY_PLAIN, WF__COPY_SCALED } wf__copy_op;
 typedef enum wf__conv_op { WF__CONV_FORWARD, WF__CONV_BACKWARD_DATA, WF__CONV_BACKWARD_WEIGHT } wf__conv_op;
 typedef enum wf__pool_op { WF__POOL_MAX, WF__POOL_MAX_BACKWARD, WF__POOL_AVG, WF__POOL_AVG_BACKWARD } wf__pool_op;
 typedef enum wf__norm_op {

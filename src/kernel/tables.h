@@ -8,6 +8,9 @@
 
 /* n consecutive elements of one dtype to another. dst and src are apart, or the same address when the element sizes are equal. */
 typedef void (*wf__convert_fn)(void *dst, const void *src, int64_t n);
+/* out[i] := in[i] · factor[step i] + shift[step i], step 0 or 1; rounded after each operation. out and in are apart or the same. */
+typedef void (*wf__scale_fn)(float *out, const float *in, const float *factor, const float *shift, int64_t n,
+                             int64_t step);
 /* Elements of 2^k bytes, k the index in the table. `stride` is in bytes and may be 0 or negative. */
 typedef void (*wf__gather_fn)(void *dst, const void *src, int64_t stride, int64_t n);
 typedef void (*wf__scatter_fn)(void *dst, int64_t stride, const void *src, int64_t n);
@@ -127,6 +130,7 @@ typedef struct wf__softmax_kernels {
 
 typedef struct wf__kernels {
   wf__convert_fn convert[WF_DTYPE_COUNT][WF_DTYPE_COUNT]; /* [from][to]; equal dtypes: a plain move */
+  wf__scale_fn scale;
   wf__gather_fn gather[WF__ELEMENT_SIZES];
   wf__scatter_fn scatter[WF__ELEMENT_SIZES];
   wf__transpose_fn transpose[WF__ELEMENT_SIZES];

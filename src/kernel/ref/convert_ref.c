@@ -89,7 +89,17 @@ static void convert(wf_dtype from, wf_dtype to, void *dst, const void *src, int6
 EACH_PAIR(WF_PAIR)
 #undef WF_PAIR
 
+static void scale(float *out, const float *in, const float *factor, const float *shift, int64_t n, int64_t step) {
+  if (step == 0) {
+    float by = *factor, more = *shift;
+    for (int64_t i = 0; i < n; i++) out[i] = in[i] * by + more;
+    return;
+  }
+  for (int64_t i = 0; i < n; i++) out[i] = in[i] * factor[i] + shift[i];
+}
+
 void wf__convert_ref(wf__kernels *table) {
+  table->scale = scale;
 #define WF_PAIR(F, T) table->convert[WF_##F][WF_##T] = F##_to_##T;
   EACH_PAIR(WF_PAIR)
 #undef WF_PAIR

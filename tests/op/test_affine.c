@@ -1,0 +1,116 @@
+/* Scaled copies of images against arithmetic of single elements, in every layout. */
+#include "test.h"
+
+#include <string.h>
+#include <weft/weft.h>
+#include "base/convert.h"
+
+static const double scales[8] = {0.5, -0.25, 0.125, 2, 1.5, -1, 0.0625, 3};
+static const double shifts[8] = {1, -2, 0.5, 0, -0.25, 4, 8, -1};
+
+static wf_tensor *factors(const double *numbers, int n) {
+  wf_tensor *t = wf_empty(WF_SHAPE(n), NULL);
+  for (int i = 0; i < n; i++) ((float *)wf_data(t))[i] = (float)numbers[i];
+  return t;
+}
+
+/* Bytes that follow a rule, as [n,h,w,c] or as [n,c,h,w] in memory, seen as [n,c,h,w]. */
+static uint8_t byte_at(int64_t n, int64_t c, int64_t h, int64_t w) {
+  return (uint8_t)(n * 31 + c * 57 + h * 7 + w * 3);
+}
+
+static wf_tensor *pictures(wf_dtype dtype, int64_t N, int64_t C, int64_t H, int64_t W, bool channels_last) {
+  wf_tensor_options o = wf_tensor_defaults();
+  o.dtype = dtype;
+  wf_tensor *t = channels_last ? wf_permute(wf_empty(WF_SHAPE(N, H, W, C), &o), WF_SHAPE(0, 3, 1, 2))
+                               : wf_empty(WF_SHAPE(N, C, H, W), &o);
+  for (int64_t n = 0; n < N; n++)
+    for (int64_t c = 0; c < C; c++)
+      for (int64_t h = 0; h < H; h++)
+        for (int64_t w = 0; w < W; w++) {
+          int64_t at = n * wf_stride(t, 0) + c * wf_stride(t, 1) + h * wf_stride(t, 2) + w * wf_stride(t, 3);
+          wf__scalar_store(wf_int(byte_at(n, c, h, w)), dtype, (char *)wf_data(t) + at * (int64_t)wf_dtype_size(dtype));
+        }
+  return t;
+}
+
+static void check(wf_dtype from, wf_dtype to, int64_t N, int64_t C, int64_t H, int64_t W, bool channels_last,
+                  wf_memory_format format) {
+  wf_scope scope = wf_scope_begin();
+  wf_tensor *x = pictures(from, N, C, H, W, channels_last);
+  wf_tensor *y = wf_scale_shift_channels(x, factors(scales, (int)C), factors(shifts, (int)C), 1, to, format);
+  assert_non_null(y);
+  assert_int_equal(wf_dtype_of(y), to);
+  if (format != WF_FORMAT_PRESERVE) assert_true(wf_is_contiguous(y, format));
+  for (int64_t n = 0; n < N; n++)
+    for (int64_t c = 0; c < C; c++)
+      for (int64_t h = 0; h < H; h++)
+        for (int64_t w = 0; w < W; w++) {
+          char expected[8];
+          float value = (float)byte_at(n, c, h, w) * (float)scales[c] + (float)shifts[c];
+          int64_t at = n * wf_stride(y, 0) + c * wf_stride(y, 1) + h * wf_stride(y, 2) + w * wf_stride(y, 3);
+          wf__scalar_store(wf_float((double)value), to, expected);
+          if (memcmp((char *)wf_data(y) + at * (int64_t)wf_dtype_size(to), expected, wf_dtype_size(to)))
+            fail_msg("%s to %s, [%d,%d,%d,%d] wrong at %d,%d,%d,%d", wf_dtype_name(from), wf_dtype_name(to), (int)N,
+                     (int)C, (int)H, (int)W, (int)n, (int)c, (int)h, (int)w);
+        }
+  wf_scope_end(scope, NULL);
+}
+
+static void every_layout_gets_the_factors_of_its_channels(void **state) {
+  (void)state;
+  const int64_t sizes[][4] = {{2, 3, 5, 7},  {1, 3, 40, 33}, {2, 1, 9, 9}, {2, 4, 31, 17},
+                              {1, 8, 12, 5}, {3, 2, 1, 64},  {1, 5, 3, 1}, {2, 3, 130, 140}};
+  const wf_dtype from[] = {WF_U8, WF_I32, WF_F32}, to[] = {WF_F32, WF_BF16, WF_F16};
+  for (int s = 0; s < 8; s++)
+    for (int f = 0; f < 3; f++)
+      for (int t = 0; t < 3; t++)
+        for (int last = 0; last < 2; last++) {
+          const int64_t *z = sizes[s];
+          check(from[f], to[t], z[0], z[1], z[2], z[3], last, WF_FORMAT_CONTIGUOUS);
+          check(from[f], to[t], z[0], z[1], z[2], z[3], last, WF_FORMAT_CHANNELS_LAST);
+          check(from[f], to[t], z[0], z[1], z[2], z[3], last, WF_FORMAT_PRESERVE);
+        }
+}
+
+static void large_pictures_go_past_the_cache_unharmed(void **state) {
+  (void)state;
+  for (int last = 0; last < 2; last++) {
+    check(WF_U8, WF_F32, 4, 3, 256, 255, last, WF_FORMAT_CONTIGUOUS);
+    check(WF_U8, WF_BF16, 8, 3, 256, 255, last, WF_FORMAT_CHANNELS_LAST);
+  }
+}
+
+static void the_gradient_is_scaled_by_channel(void **state) {
+  (void)state;
+  wf_scope scope = wf_scope_begin();
+  wf_tensor *x = wf_ones(WF_SHAPE(2, 3, 4), NULL);
+  assert_ok(wf_set_requires_grad(x, true));
+  wf_tensor *y = wf_scale_shift_channels(x, factors(scales, 3), factors(shifts, 3), -2, WF_F32, WF_FORMAT_PRESERVE);
+  assert_ok(wf_backward(wf_sum(y)));
+  for (int i = 0; i < 24; i++) assert_true(((float *)wf_data(wf_grad(x)))[i] == (float)scales[i / 4 % 3]);
+  wf_scope_end(scope, NULL);
+}
+
+static void what_does_not_fit_is_refused(void **state) {
+  (void)state;
+  wf_scope scope = wf_scope_begin();
+  wf_tensor *x = wf_ones(WF_SHAPE(2, 3, 4), NULL), *three = factors(scales, 3), *two = factors(scales, 2);
+  assert_null(wf_scale_shift_channels(x, two, three, 1, WF_F32, WF_FORMAT_PRESERVE));
+  assert_int_equal(wf_error_take().status, WF_RUNTIME);
+  assert_null(wf_scale_shift_channels(x, three, three, 3, WF_F32, WF_FORMAT_PRESERVE));
+  assert_int_equal(wf_error_take().status, WF_INDEX);
+  assert_null(wf_scale_shift_channels(x, three, three, 1, WF_F64, WF_FORMAT_PRESERVE));
+  assert_int_equal(wf_error_take().status, WF_TYPE);
+  assert_null(wf_scale_shift_channels(x, three, three, 1, WF_F32, WF_FORMAT_CHANNELS_LAST));
+  assert_int_equal(wf_error_take().status, WF_RUNTIME);
+  wf_scope_end(scope, NULL);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(every_layout_gets_the_factors_of_its_channels),
+    cmocka_unit_test(large_pictures_go_past_the_cache_unharmed),
+    cmocka_unit_test(the_gradient_is_scaled_by_channel),
+    cmocka_unit_test(what_does_not_fit_is_refused),
+};
+WF_TEST_MAIN("op/affine", tests)
