@@ -3,6 +3,7 @@
 #include <weft/math.h>
 
 #include <weft/copy.h>
+#include <weft/trace.h>
 #include <weft/view.h>
 #include "autograd/node.h"
 #include "copy/copy.h"
