@@ -110,7 +110,7 @@ static wf_status build(job *j, wf_tensor *out) {
     j->it.tensor[operand] = (wf_tensor *)on_device(j, i, operand, accelerated);
     if (!(j->def->unpromoted >> i & 1)) j->it.dtype[operand] = j->compute;
   }
-  bool made = !out && j->in[0] && j->def->like_self &&
+  bool made = !out && !j->it.into && j->in[0] && j->def->like_self &&
               (j->def->like_self == WF__LIKE_SELF || !wf_dtype_is_float((wf_dtype)j->in[0]->dtype));
   if (made && !(j->it.tensor[0] = out = empty_like(j->in[0], j->result))) return wf__self.pending;
   if (wf__iter_build(&j->it, &j->plan)) {
@@ -263,6 +263,21 @@ wf_status wf__pw_inplace(const wf__pw_def *def, const wf__operand_arg *in, const
   return over_self(def, in, number) ? with_operands(def, in, NULL) : WF_OK;
 }
 
+/* What the iterator checks of a given result, before that is resized. */
+static wf_status check_resizable(const job *j, const wf_tensor *dst) {
+  char a[32], b[32];
+  WF__TRY(wf__check_internal_overlap(dst));
+  for (int i = 0; i < j->def->inputs; i++) {
+    if (!j->in[i]) continue;
+    if (j->in[i] != dst) WF__TRY(wf__check_partial_overlap(dst, j->in[i]));
+    wf__device *mine = wf__device_of(dst), *other = wf__device_of(j->in[i]);
+    WF__CHECK(mine == other, WF_RUNTIME,
+              "Expected all tensors to be on the same device, but found at least two devices, %s and %s!",
+              wf_device_name(mine->id, a, sizeof a), wf_device_name(other->id, b, sizeof b));
+  }
+  return WF_OK;
+}
+
 static wf_status into_given(const char *name, const wf__pw_def *def, wf_tensor *dst, const wf__operand_arg *in,
                             const wf_scalar *number) {
   job j;
@@ -274,8 +289,11 @@ static wf_status into_given(const char *name, const wf__pw_def *def, wf_tensor *
     if (j.in[i]) WF__TRY(wf__broadcast(wf_dims_of(size, n), wf__layout_sizes(&j.in[i]->layout), size, &n));
   WF__TRY(check_call(&j));
   const wf__layout before = dst->layout;
+  bool resized = before.ndim != n || (n && memcmp(before.size, size, (size_t)n * sizeof *size));
+  if (resized) WF__TRY(check_resizable(&j, dst));
   WF__TRY(wf__into_resize(dst, wf_dims_of(size, n)));
-  if (build(&j, dst) || launch(&j)) {
+  if (resized) j.it.into = dst; /* laid out as a new result would be */
+  if (build(&j, resized ? NULL : dst) || launch(&j)) {
     dst->layout = before;
     return wf__self.pending;
   }

@@ -89,6 +89,11 @@ static wf_status check_output_shapes(const wf__iter *it) {
 /* ---- outputs ----------------------------------------------------------------------------------------------------------- */
 
 static wf_status make_output(wf__iter *it, int i, const wf__layout *layout) {
+  if (it->into) {
+    memcpy(it->into->layout.stride, layout->stride, sizeof layout->stride);
+    it->tensor[i] = it->into;
+    return WF_OK;
+  }
   it->tensor[i] = wf__tensor_empty(it->device, it->dtype[i], layout);
   if (!it->tensor[i]) return wf__self.pending;
   it->made |= 1 << i;

@@ -20,6 +20,8 @@ typedef struct wf__iter {
   bool parameters;   /* NULL inputs are parameters and no operands at all */
   bool joins_number; /* strides of results as if a number were among the operands */
   bool row_major;    /* outputs to be made are contiguous, whatever the order of the walk */
+  wf_tensor
+      *into; /* stands for the output that would be made: it gets that one's strides. Its sizes are the result's */
   bool no_overlap_check;
   /* result */
   wf__device *device;

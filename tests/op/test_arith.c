@@ -209,6 +209,27 @@ static void a_given_result_is_resized_and_counts_one_version(void **state) {
   assert_error(WF_RUNTIME, "result type Float can't be cast to the desired output type Int");
 }
 
+/* torch.add(y, 1, out=o) with y = ones(3, 4).t(): o.stride() is (1, 4) where o had another shape, and o's own where it hadn't. */
+static void a_given_result_that_is_resized_is_laid_out_as_a_new_one(void **state) {
+  (void)state;
+  wf_tensor *y = wf_t(wf_ones(WF_SHAPE(3, 4), NULL)), *gap = wf_slice(wf_zeros(WF_SHAPE(50), NULL), 0, 3, 5, 1);
+  wf_tensor *given[] = {wf_empty(WF_SHAPE(0), NULL), wf_empty(WF_SHAPE(3, 4, 1), NULL), gap};
+  for (int i = 0; i < 3; i++) {
+    assert_ok(wf_add_into(given[i], y, y));
+    assert_true(wf_size(given[i], 0) == 4 && wf_size(given[i], 1) == 3);
+    assert_true(wf_stride(given[i], 0) == 1 && wf_stride(given[i], 1) == 4);
+    assert_true(wf_item_double(wf_sum(given[i])) == 24);
+  }
+  assert_true(wf_storage_offset(gap) == 3);
+  wf_tensor *own = wf_empty(WF_SHAPE(4, 3), NULL);
+  assert_ok(wf_add_into(own, y, y));
+  assert_true(wf_stride(own, 0) == 3);
+  wf_tensor *wide = wf_expand(wf_ones(WF_SHAPE(1), NULL), WF_SHAPE(5));
+  assert_int_equal(wf_add_into(wide, y, y), WF_RUNTIME); /* refused before it is resized */
+  wf_error_take();
+  assert_true(wf_ndim(wide) == 1 && wf_size(wide, 0) == 5);
+}
+
 static void a_given_result_takes_no_gradients(void **state) {
   (void)state;
   wf_tensor *x = floats(), *dst = wf_empty(WF_SHAPE(2, 3), NULL);
@@ -350,6 +371,7 @@ int main(void) {
       TEST(an_expanded_tensor_is_not_written),
       TEST(a_missing_operand_is_a_type_error),
       TEST(a_given_result_is_resized_and_counts_one_version),
+      TEST(a_given_result_that_is_resized_is_laid_out_as_a_new_one),
       TEST(a_given_result_takes_no_gradients),
       TEST(derivatives_match_finite_differences),
       TEST(equal_operands_share_the_gradient_of_an_extreme),
