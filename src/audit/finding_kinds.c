@@ -88,14 +88,16 @@ const wf__finding_kind wf__finding_kinds[WF__KINDS] = {
          .alone = "pieces of less than 64 KiB move between host and device",
          .remedy =
              "Each costs a call, whatever its size: pack them into one tensor on the host, move that, and split it into views on "
-             "the device; make constants on the device."},
+             "the device; make constants on the device.",
+         .always = true},
     [WF__KIND_TRANSFER_LOOP] =
         {.rule = "transfers-in-loop",
          .title = "{op} moves tensors one by one in a loop ({cause})",
          .alone = "tensors move one by one in a loop ({cause})",
          .remedy =
              "Stack them on the host and move them once (torch.stack(list).to(device, non_blocking=True)); let collate_fn do so in "
-             "the workers. Models: model.to(device) once, before the loop."},
+             "the workers. Models: model.to(device) once, before the loop.",
+         .always = true},
     [WF__KIND_NO_OVERLAP] =
         {.rule = "no-overlap",
          .title = "{op} uploads on the stream that computes, so neither overlaps",

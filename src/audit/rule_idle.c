@@ -149,17 +149,26 @@ static void judge_host(const wf__kineto *k, const wf__row *row, wf__span gap, wf
   }
 }
 
+/* The thread with most events: where the trace doesn't tell who launched, it is asked. */
+static const wf__row *main_row(const wf__kineto *k) {
+  const wf__row *most = NULL;
+  for (uint32_t r = 0; r < k->row_count; r++)
+    if (k->rows[r].device < 0 && (!most || k->rows[r].n > most->n)) most = &k->rows[r];
+  return most;
+}
+
 static void note_gap(void *context, wf__span gap, uint32_t next) {
   wf__examination *x = context;
   const wf__kineto *k = x->k;
   if (gap.end - gap.start < LEAST || next == WF__NO_EVENT) return;
   uint32_t launch = k->events[next].link;
-  if (launch == WF__NO_EVENT) return;
-  const wf__event *call = &k->events[launch];
-  if (call->start <= gap.start) return; /* launched in time: the device itself took so long to begin */
-  wf__occurrence found = {.at = launch, .start = gap.start, .ns = gap.end - gap.start, .bytes = -1};
-  wf__span host = {gap.start, call->start < gap.end ? call->start : gap.end};
-  judge_host(k, &k->rows[call->lane], host, &found);
+  const wf__event *call = launch == WF__NO_EVENT ? NULL : &k->events[launch];
+  const wf__row *row = call ? &k->rows[call->lane] : main_row(k);
+  if (call && call->start <= gap.start) return; /* launched in time: the device itself took so long to begin */
+  wf__occurrence found = {
+      .kind = WF__KIND_IDLE_PYTHON, .at = launch, .start = gap.start, .ns = gap.end - gap.start, .bytes = -1};
+  wf__span host = {gap.start, call && call->start < gap.end ? call->start : gap.end};
+  if (row) judge_host(k, row, host, &found);
   wf__note(x, &found);
 }
 

@@ -337,6 +337,22 @@ static void a_gap_before_work_that_was_launched_in_time_is_not_the_hosts(void **
   wf_audit_free(audit);
 }
 
+static void unlaunched_work(double at, int number, bool bad) {
+  maker_device("kernel", "gemm", 7, at, 500, 0, -1);
+  maker_op("aten::sort", at + 450, 500);
+}
+
+static void who_launched_need_not_be_known(void **state) {
+  const row r = {.name = "no calls", .step = unlaunched_work};
+  int others;
+  wf_audit *audit = make(&r, true);
+  const wf_finding *f = find(audit, "device-idle", "while the host is in aten::sort", &others);
+  assert_non_null(f);
+  near((double)f->steady_ns / 1e3, 3 * 500); /* the last has nothing behind it */
+  assert_int_equal(others, 0);
+  wf_audit_free(audit);
+}
+
 static void idle_in_free(double at, int number, bool bad) {
   half_idle(at, bad);
   if (bad) maker_call("cudaFree", at + 510, 440, 0);
@@ -477,6 +493,7 @@ int main(void) {
       cmocka_unit_test(each_corrected_twin_is_silent),
       cmocka_unit_test(a_device_that_waits_for_the_loader_is_told_of_with_it),
       cmocka_unit_test(a_gap_before_work_that_was_launched_in_time_is_not_the_hosts),
+      cmocka_unit_test(who_launched_need_not_be_known),
       cmocka_unit_test(a_device_that_waits_for_the_driver_is_told_of_with_it),
       cmocka_unit_test(a_device_that_ran_dry_after_a_wait_is_told_of_with_it),
       cmocka_unit_test(transfers_that_wait_are_found_as_both),
