@@ -7,7 +7,6 @@
 #include <string.h>
 #include <weft/audit.h>
 
-#include "progress.h"
 #include "weft.h"
 
 enum { KEY_CHANGE = 256, KEY_MOST = KEY_CHANGE + WF_METRIC_COUNT };
@@ -202,17 +201,9 @@ static int check_traces(const options *o) {
 
 /* ---- snapshots ---------------------------------------------------------------------------------------------------- */
 
-static wf_snapshot *read_one(const char *path) {
-  progress p;
-  progress_begin(&p, path);
-  wf_snapshot *s = wf_snapshot_read(path, &(wf_snapshot_options){progress_bytes, &p});
-  progress_end(&p);
-  return s;
-}
-
 static int check_snapshots(const options *o) {
   wf_check_row rows[WF_METRIC_COUNT];
-  wf_snapshot *before = read_one(o->paths[0]), *after = before ? read_one(o->paths[1]) : NULL;
+  wf_snapshot *before = read_snapshot(o->paths[0]), *after = before ? read_snapshot(o->paths[1]) : NULL;
   int worse = after ? wf_check_snapshots(before, after, &o->limits, rows) : -1;
   int code = EXIT_MISUSE;
   if (worse < 0) code = fail_with_error("check", interrupted() ? EXIT_INTERRUPTED : EXIT_MISUSE);

@@ -83,7 +83,7 @@ static const char doc[] =
     "Example:\n  weft memory --at peak --by module snapshot.pickle\n\nExit status: 0, 1 when it failed, 2 for misuse or a file that "
     "can't be used.";
 
-static wf_snapshot *read_snapshot(const char *path) {
+wf_snapshot *read_snapshot(const char *path) {
   progress p;
   progress_begin(&p, path);
   wf_snapshot *s = wf_snapshot_read(path, &(wf_snapshot_options){progress_bytes, &p});

@@ -38,6 +38,8 @@ int64_t peak_rss_bytes(void);
 
 /* Reads and judges a trace, showing progress; NULL on error. Ctrl-C ends the reading (see wf_audit_interrupted). */
 struct wf_audit *read_trace(const char *path, double least_share);
+/* The same of a memory snapshot; after Ctrl-C an error like any other (see interrupted()). */
+struct wf_snapshot *read_snapshot(const char *path);
 
 /* After this, Ctrl-C sets a flag instead of ending the process; a second one ends it. */
 void catch_interrupt(void);
