@@ -19,13 +19,26 @@ static const wf__node_class fill_number_class = {"FillBackward2", fill_apply, NU
 static const wf__node_class fill_tensor_class = {"FillBackward3", fill_apply, NULL};
 static const wf__node_class zero_class = {"ZeroBackward0", fill_apply, NULL};
 
-/* Writes `value` with `inputs` (self first) as what the operator was computed from. */
-static wf_status filled(wf_tensor *self, wf_scalar value, const wf_tensor *const *inputs, int n,
-                        const wf__node_class *cls) {
+/* What is written: a number, or a tensor of rank 0 on the same device. */
+typedef struct filling {
+  wf_scalar number;
+  const wf_tensor *tensor;
+} filling;
+
+static wf_status write(wf_tensor *self, const filling *f) {
+  if (!f->tensor) return wf__fill(self, f->number);
+  wf__self.asked++;
+  wf_status status = wf__copy(self, f->tensor, false, false);
+  wf__self.asked--;
+  return status;
+}
+
+/* Writes with `inputs` (self first) as what the operator was computed from. */
+static wf_status filled(wf_tensor *self, filling f, const wf_tensor *const *inputs, int n, const wf__node_class *cls) {
   WF__TRY(wf__inplace_check(self, inputs, n));
   wf__node *node = NULL;
   if (wf__needs_grad(inputs, n) && !(node = wf__node_new(cls, inputs, n, 0, 0))) return wf__self.pending;
-  if (!wf__fill(self, value)) wf__inplace_done(self, node);
+  if (!write(self, &f)) wf__inplace_done(self, node);
   wf__node_release(node);
   return wf__self.pending;
 }
@@ -35,7 +48,7 @@ wf_status wf_fill_(wf_tensor *self, wf_scalar value) {
   WF__TRY(wf__given(self, "input"));
   const wf_tensor *inputs[] = {self};
   if (wf__fill_check(self, value)) return wf__refused_over(self, inputs, 1);
-  return filled(self, value, inputs, 1, &fill_number_class);
+  return filled(self, (filling){.number = value}, inputs, 1, &fill_number_class);
 }
 
 wf_status wf_fill_tensor_(wf_tensor *self, const wf_tensor *value) {
@@ -46,18 +59,19 @@ wf_status wf_fill_tensor_(wf_tensor *self, const wf_tensor *value) {
   WF__TRY(wf__inplace_check(self, inputs, 2));
   WF__CHECK(value->layout.ndim == 0, WF_RUNTIME,
             "fill_ only supports 0-dimension value tensor but got tensor with %d dimensions.", value->layout.ndim);
-  if (self->storage == value->storage) WF__TRY(wf__check_internal_overlap(self)); /* a copy_ then, in PyTorch */
-  wf_scalar number = wf_item(value);
+  WF__TRY(wf__check_internal_overlap(self)); /* a tensor is copied, with a copy's conversions: nothing is too great */
+  filling f = {.tensor = value};
+  if (self->storage == value->storage || wf__device_of(self) != wf__device_of(value))
+    f = (filling){.number = wf_item(value)};
   WF__TRY(wf__self.pending);
-  WF__TRY(wf__fill_check(self, number));
-  return filled(self, number, inputs, 2, &fill_tensor_class);
+  return filled(self, f, inputs, 2, &fill_tensor_class);
 }
 
 wf_status wf_zero_(wf_tensor *self) {
   WF__OP("zero_", wf__self.pending);
   WF__TRY(wf__given(self, "input"));
   const wf_tensor *inputs[] = {self};
-  return filled(self, wf_int(0), inputs, 1, &zero_class);
+  return filled(self, (filling){.number = wf_int(0)}, inputs, 1, &zero_class);
 }
 
 wf_status wf__call_fill_(wf_tensor *self, wf__operand_arg value) {

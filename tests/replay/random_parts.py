@@ -105,6 +105,32 @@ class Parts(Case):
             name = self.relaid(name) or name
         return name
 
+    def meeting(self):
+        """A step that writes to one view of a tensor and reads another: overlaps are refused, or the step is right."""
+        r = self.rng
+        x = self.pick(lambda t: t.numel() > 0)
+        t = self.of(x) if x else None
+        y = x and self.pick(lambda o: o is not t and self.storage(o) == self.storage(t) and broadcasts_to(o.shape, t.shape) and o.numel() > 0)
+        if not y:
+            return []
+        op = r.choice('copy_ copy_ add_ mul_ sub_ maximum where masked_fill_ lerp_ addcmul_ eq_ index_copy_ add'.split())
+        if op == 'where':
+            c = self.new('bool', t.shape)
+            return self.step(op, [c[0], x, y]) if c else []
+        if op == 'masked_fill_':
+            m = self.of(y).dtype == torch.bool
+            return self.step(op, [x, y], value=1) if m else self.step('fill_', [x, y]) if self.of(y).dim() == 0 else []
+        if op == 'addcmul_':
+            return self.step(op, [x, y, y], value=1)
+        if op == 'lerp_':
+            return self.step(op, [x, y], weight=0.5)
+        if op == 'index_copy_':
+            if t.dim() == 0 or self.of(y).dim() != t.dim():
+                return []
+            i = self.step('tensor', data=list(range(self.of(y).shape[0])), shape=[self.of(y).shape[0]], dtype='int64')
+            return self.step(op, [x, i[0], y], dim=0) if i else []
+        return self.step(op, [x, y])
+
     def relaid(self, name):
         """The same sizes in another order of memory."""
         t = self.of(name)

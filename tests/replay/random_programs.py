@@ -379,8 +379,15 @@ class Program(Indexing, Parts):
                 if any(isinstance(v, bool) for v in args.values()) and not self.wild:
                     return []
                 return self.step(op, [x], **args)
+            args = {}
+            if self.chance(0.5):
+                args = {
+                    'gelu': {'approximate': r.choice(['none', 'tanh'])}, 'leaky_relu': {'negative_slope': r.choice([0.0, 0.5, -0.25, 1.0])},
+                    'elu': {'alpha': r.choice([0.5, 2.0, 1.0])}, 'softplus': {'beta': r.choice([1.0, 2.0, 0.5]), 'threshold': r.choice([1.0, 20.0])},
+                    'hardtanh': {'min_val': r.choice([-1.0, 0.0, -2.5]), 'max_val': r.choice([1.0, 0.5, 2.0])},
+                }.get(op, {})
             finite = t.is_floating_point() and bool(t.isfinite().all())  # gelu(inf) is nan in one of torch's kernels
-            return self.step(op, [x]) if finite or self.wild and not t.is_floating_point() else []
+            return self.step(op, [x], **args) if finite or self.wild and not t.is_floating_point() else []
         if k == 4:
             op = r.choice(['where', 'lerp', 'addcmul', 'addcdiv', 'masked_fill', 'masked_fill_'])
             if op == 'where':
@@ -520,6 +527,7 @@ TOPICS = {
     'promote': [(Program.a_view, 2), (Program.pointwise, 5), (Program.promotion, 3), (Program.a_copy, 1), (Program.joining, 1)],
     'rearrange': [(Program.a_view, 5), (Program.a_copy, 2), (Program.joining, 3), (Program.rearranging, 4), (Program.pointwise, 1), (Program.modes, 1)],
     'index': [(Program.a_view, 5), (Program.a_copy, 1), (Program.indexing, 7), (Program.modes, 1)],
+    'overlap': [(Program.a_view, 6), (Program.meeting, 5), (Program.shape_in_place, 1)],
     'gradient': [(Program.a_view, 6), (Program.a_copy, 2), (Program.pointwise, 5), (Program.joining, 1), (Program.rearranging, 1), (Program.reduction, 1)],
     'reduce': [(Program.a_view, 5), (Program.a_copy, 1), (Program.reduction, 6), (Program.modes, 1)],
 }
