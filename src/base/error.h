@@ -29,8 +29,8 @@ wf_status wf__fail_memory(size_t bytes);
   } while (0)
 
 /* Puts an error aside so that something else can run, and back. For cleanup paths that must call operators. */
-wf_status wf__error_suspend(void);
-void wf__error_resume(wf_status status);
+WF_TOOLS_API wf_status wf__error_suspend(void);
+WF_TOOLS_API void wf__error_resume(wf_status status);
 
 /* "[2, 3]" into a static-size buffer of the caller. */
 #define WF__DIMS_TEXT 400

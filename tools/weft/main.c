@@ -16,6 +16,7 @@ static const command commands[] = {
     {"train", command_train, "train a model and account for every byte that moved"},
     {"ops", command_ops, "list the operators with their schemas"},
     {"memory", command_memory, "who holds the memory in a snapshot of PyTorch, and what fragments it"},
+    {"replay-alloc", command_replay_alloc, "which settings of the allocator would have fitted"},
     {"bench", command_bench, "measure, and print the figures beside the machine's limit"},
     {"audit", command_audit, "name what a PyTorch trace copies, waits for and leaves idle"},
     {"check", command_check, "compare two traces or snapshots: what got worse, as exit status"},
@@ -27,6 +28,7 @@ static int print_help(FILE *out) {
   fprintf(out,
           "Usage: weft COMMAND [OPTION...]\nA tensor runtime in which every byte that moves is accounted for.\n\n");
   for (int i = 0; i < COMMANDS; i++) fprintf(out, "  %-9s %s\n", commands[i].name, commands[i].summary);
+  for (int i = 0; i < COMMANDS; i++) fprintf(out, "  %-12s %s\n", commands[i].name, commands[i].summary);
   fprintf(
       out,
       "\n  --help     this list; 'weft COMMAND --help' tells more\n  --version  the version\n\nExample:\n  weft train --epochs 1 --report report.html\n");

@@ -8,13 +8,14 @@
 #include "progress.h"
 #include "weft.h"
 
-enum { OPTION_AT = 256, OPTION_BY, OPTION_TOP, OPTION_MAP, OPTION_SVG, OPTION_DEVICE, OPTION_STACKS };
+enum { OPTION_AT = 256, OPTION_BY, OPTION_TOP, OPTION_MAP, OPTION_SVG, OPTION_DEVICE, OPTION_STACKS, OPTION_TOLERANCE };
 
 typedef struct options {
   const char *files[2];
   int file_count;
   wf_memory_options memory;
-  bool json, map;
+  bool json, map, at_given;
+  double tolerance; /* per cent that B may hold more than A */
   const char *svg;
 } options;
 
@@ -26,6 +27,7 @@ static const struct argp_option option_table[] = {
     {"device", OPTION_DEVICE, "N", 0, "that device; else the one that has most reserved", 0},
     {"map", OPTION_MAP, NULL, 0, "each segment with its blocks, as text", 0},
     {"svg", OPTION_SVG, "FILE", 0, "the same as a drawing", 0},
+    {"tolerance", OPTION_TOLERANCE, "PERCENT", 0, "of two snapshots: how much more the second may hold (1)", 0},
     {"json", 'j', NULL, 0, "print one JSON object", 0},
     {0}};
 
@@ -57,7 +59,14 @@ static void parse_number(struct argp_state *state, const char *name, const char 
 static error_t parse(int key, char *arg, struct argp_state *state) {
   options *o = state->input;
   switch (key) {
-    case OPTION_AT: parse_at(state, arg, &o->memory.at); return 0;
+    case OPTION_AT:
+      o->at_given = true;
+      parse_at(state, arg, &o->memory.at);
+      return 0;
+    case OPTION_TOLERANCE:
+      if (!parse_double(arg, 0, 1e6, &o->tolerance))
+        argp_failure(state, EXIT_MISUSE, 0, "--tolerance takes a number of 0 or more");
+      return 0;
     case OPTION_BY: parse_by(state, arg, &o->memory.group); return 0;
     case OPTION_TOP: parse_number(state, "top", arg, 1, 1000000, &o->memory.rows); return 0;
     case OPTION_DEVICE: parse_number(state, "device", arg, 0, 4095, &o->memory.device); return 0;
@@ -66,7 +75,7 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
     case OPTION_SVG: o->svg = arg; return 0;
     case 'j': o->json = true; return 0;
     case ARGP_KEY_ARG:
-      if (o->file_count == 1) argp_error(state, "one snapshot at a time");
+      if (o->file_count == 2) argp_error(state, "one snapshot, or two to compare");
       o->files[o->file_count++] = arg;
       return 0;
     case ARGP_KEY_END:
@@ -79,9 +88,11 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
 static const char doc[] =
     "Say who holds the memory in a snapshot of PyTorch's allocator (torch.cuda.memory._dump_snapshot), or in an RMM log: at the peak "
     "and at the end, by line of Python; what fragments it; what preceded an out of memory.\v"
-    "FILE may be gzipped. Nothing in it is executed.\n\n"
-    "Example:\n  weft memory --at peak --by module snapshot.pickle\n\nExit status: 0, 1 when it failed, 2 for misuse or a file that "
-    "can't be used.";
+    "With two snapshots of one program: who holds more at the end of B than at the end of A. FILEs may be gzipped. Nothing in them is "
+    "executed.\n\n"
+    "Example:\n  weft memory --at peak --by module snapshot.pickle\n  weft memory before.pickle after.pickle\n\nExit status: of one snapshot 0, 1 "
+    "when it failed, 2 for misuse or a file that can't be used; of two, 0 when B holds no more than A, 1 when it does, 2 when that "
+    "can't be told.";
 
 wf_snapshot *read_snapshot(const char *path) {
   progress p;
@@ -109,16 +120,33 @@ static int report(const options *o, const wf_snapshot *s) {
   return print(wf_memory_text(s, &o->memory));
 }
 
+/* Growth by less than 1 MiB isn't judged: every run differs a little. */
+static int compare(options *o, wf_snapshot *const s[2]) {
+  if (!o->at_given) o->memory.at = WF_MEMORY_AT_END;
+  if (o->svg || o->map || o->memory.stacks) return misuse("memory", "--svg, --map and --stacks are for one snapshot");
+  wf_memory_change *c = wf_memory_compare(s[0], s[1], &o->memory);
+  if (!c) return fail_with_error("memory", EXIT_MISUSE);
+  int code = print(o->json ? wf_memory_change_json(c, 2) : wf_memory_change_text(c));
+  if (!code && o->json) putchar('\n');
+  double more = (double)wf_memory_change_bytes(c), before = (double)wf_memory_change_before(c);
+  wf_memory_change_free(c);
+  return code ? code : more > 1 << 20 && more > before * o->tolerance / 100 ? EXIT_FAILED : EXIT_FINE;
+}
+
 int command_memory(int argc, char **argv) {
-  static const struct argp argp = {option_table, parse, "FILE", doc, NULL, NULL, NULL};
+  static const struct argp argp = {option_table, parse, "FILE [FILE]", doc, NULL, NULL, NULL};
   argp_err_exit_status = EXIT_MISUSE;
-  options o = {.memory = wf_memory_defaults()};
+  options o = {.memory = wf_memory_defaults(), .tolerance = 1};
   o.memory.columns = terminal_columns();
   argp_parse(&argp, argc, argv, 0, NULL, &o);
   catch_interrupt();
-  wf_snapshot *s = read_snapshot(o.files[0]);
-  if (!s) return fail_with_error("memory", interrupted() ? EXIT_INTERRUPTED : EXIT_MISUSE);
-  int code = report(&o, s);
-  wf_snapshot_free(s);
+  wf_snapshot *s[2] = {0};
+  bool good = true;
+  for (int i = 0; i < o.file_count && good; i++) good = (s[i] = read_snapshot(o.files[i])) != NULL;
+  int code = !good  ? fail_with_error("memory", interrupted() ? EXIT_INTERRUPTED : EXIT_MISUSE)
+             : s[1] ? compare(&o, s)
+                    : report(&o, s[0]);
+  wf_snapshot_free(s[0]);
+  wf_snapshot_free(s[1]);
   return code;
 }

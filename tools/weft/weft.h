@@ -19,6 +19,7 @@ int command_audit(int argc, char **argv);
 int command_check(int argc, char **argv);
 int command_memory(int argc, char **argv);
 int command_copy_plan(int argc, char **argv);
+int command_replay_alloc(int argc, char **argv);
 
 /* Prints the pending error with its hint to stderr, as "weft NAME: what" and "  what to do", takes it, and returns `code`. */
 int fail_with_error(const char *command, int code);
