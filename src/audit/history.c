@@ -168,8 +168,11 @@ static wf_status undo_free(builder *b, const wf__snap_event *e, uint32_t i) {
 static void undo_request(builder *b, const wf__snap_event *e, uint32_t i) {
   uint32_t number = find_live(b, e->address);
   if (number == WF__NO_LIFE) return;
-  b->h->blocks.at[number].freed = i + 1;
-  b->h->blocks.at[number].asked = true;
+  wf__block_life *l = &b->h->blocks.at[number];
+  l->freed = i + 1;
+  l->asked = true;
+  /* completed at once, and by the same line: by the free itself, not by the next request */
+  l->deferred = l->died != i + 2 || e->stack != e[1].stack;
   b->h->life_of[i] = number;
 }
 
@@ -240,6 +243,7 @@ static wf_status begin_segment(builder *b, const wf__snap_segment *g) {
                         .requested = block->requested,
                         .freed = block->state == WF_BLOCK_ALLOCATED ? b->h->n + 1 : 0,
                         .died = b->h->n + 1,
+                        .deferred = block->state == WF_BLOCK_PENDING,
                         .stack = block->stack,
                         .stream = g->stream,
                         .pool = g->pool};
@@ -280,7 +284,9 @@ static void find_pending(wf__history *h) {
   for (size_t i = 0; i < h->blocks.n && !any; i++) any = h->blocks.at[i].asked;
   for (size_t i = 0; i < h->blocks.n && any; i++) {
     wf__block_life *l = &h->blocks.at[i];
-    if (!l->born && l->died <= h->n && !l->asked) l->freed = 0;
+    if (l->born || l->died > h->n || l->asked) continue;
+    l->freed = 0;
+    l->deferred = true;
   }
 }
 

@@ -19,7 +19,8 @@ typedef struct wf__block_life {
   uint32_t stream;
   uint16_t pool;
   bool large, from_free;
-  bool asked; /* its free was requested within the recording */
+  bool asked;    /* its free was requested within the recording */
+  bool deferred; /* the free waited for other streams */
 } wf__block_life;
 
 typedef struct wf__segment_life {

@@ -22,8 +22,9 @@ typedef struct player {
   bool refuse;              /* whatever is asked: the recorded request failed */
   /* frees that wait for other streams: each lane's end in the order in which they began */
   uint32_t lanes, lane_until[LANES];
-  uint8_t *passed; /* by life */
-  uint32_t marked; /* life whose free is being marked */
+  uint8_t *passed;             /* by life */
+  uint32_t marked;             /* life whose free is being marked */
+  uint32_t late_from, late_to; /* events that completed frees inside the request that is being played */
 } player;
 
 static void differs(player *p) {
@@ -145,8 +146,7 @@ static void play_free(player *p, uint32_t life) {
   if (!block) return;
   p->blocks[life] = NULL;
   p->marked = life;
-  bool waits = l->died > l->freed + 1 || (l->died > p->h->n && l->freed <= p->h->n);
-  if (waits && wf_block_record_stream(p->a, block, lane_of(p, l->died)))
+  if (l->deferred && wf_block_record_stream(p->a, block, lane_of(p, l->died)))
     return; /* no memory: it stays, the error is pending */
   wf_block_free(p->a, block);
 }
@@ -208,15 +208,53 @@ static wf_status play_failure(player *p, uint32_t i) {
   return WF_OK;
 }
 
-/* Segments were given back from event i on. By whom: by the request behind them that then got one or failed, or by empty_cache. Where
- * stacks were recorded they tell; else what follows does. Returns the event behind. */
+/* Whether the free that event i completes had waited for another stream. */
+static bool is_late(const player *p, uint32_t i) {
+  uint32_t life = p->h->life_of[i];
+  return p->h->events[i].action == WF__SNAP_FREE_COMPLETED && life != WF__NO_LIFE && p->h->blocks.at[life].deferred;
+}
+
+/* From event i on, frees were completed and segments given back. If that was inside of a request, which then got a segment or failed: the
+ * event of that, and how many were given back. Else i. Where stacks were recorded they tell; else what follows does. */
+static uint32_t inside_request(const player *p, uint32_t i, uint32_t *gives) {
+  const wf__snap_event *first = NULL;
+  uint32_t end = i;
+  *gives = 0;
+  for (; end < p->h->n; end++) {
+    const wf__snap_event *e = &p->h->events[end];
+    if (is_give(e) && (!first || e->stack == first->stack)) {
+      first = first ? first : e;
+      ++*gives;
+    } else if (!is_late(p, end)) {
+      break;
+    }
+  }
+  if (end == p->h->n) return i;
+  const wf__snap_event *e = &p->h->events[end];
+  if (e->action == WF__SNAP_OOM) return end;
+  return first && is_get(e) && e->stack == first->stack ? end : i;
+}
+
+/* What the recorded request waited for has passed, whether this one waited or not. */
+static void pass_late(player *p) {
+  for (uint32_t i = p->late_from; i < p->late_to; i++)
+    if (is_late(p, i)) p->passed[p->h->life_of[i]] = 1;
+  p->late_from = p->late_to = 0;
+}
+
+/* Segments were given back from event i on: by a request, or by empty_cache. Returns the event behind. */
 static uint32_t play_gives(player *p, uint32_t i) {
-  uint32_t end = i, stack = p->h->events[i].stack;
+  uint32_t gives, end = inside_request(p, i, &gives);
+  if (end > i) {
+    if (p->setup->follow) p->expected_gives += gives;
+    p->late_from = i;
+    p->late_to = end;
+    if (!p->setup->follow) pass_late(p);
+    return end;
+  }
+  const uint32_t stack = p->h->events[i].stack;
   while (end < p->h->n && is_give(&p->h->events[end]) && p->h->events[end].stack == stack) end++;
-  const wf__snap_event *next = end < p->h->n ? &p->h->events[end] : NULL;
-  bool inside = next && (is_get(next) || next->action == WF__SNAP_OOM) && next->stack == stack;
   if (p->setup->follow) p->expected_gives += end - i;
-  if (inside) return end;
   wf_allocator_empty_cache(p->a);
   if (p->expected_gives) {
     p->r->other_driver += p->expected_gives;
@@ -226,6 +264,22 @@ static uint32_t play_gives(player *p, uint32_t i) {
   return end;
 }
 
+/* A free is completed: seen by the next request, or waited for by a request that finds no memory, together with what it gives back. */
+static uint32_t play_completed(player *p, uint32_t i) {
+  uint32_t life = p->h->life_of[i], gives, end = is_late(p, i) ? inside_request(p, i, &gives) : i;
+  if (end > i) {
+    if (p->setup->follow) p->expected_gives += gives;
+    p->late_from = i;
+    p->late_to = end;
+    if (!p->setup->follow) pass_late(p);
+    return end;
+  }
+  if (life == WF__NO_LIFE) return i + 1;
+  p->passed[life] = 1;
+  if (p->h->blocks.at[life].freed == i + 1) play_free(p, life); /* the request was left out of the recording */
+  return i + 1;
+}
+
 /* What was recorded for the request and hasn't come is a difference. */
 static void close_request(player *p) {
   if (p->setup->follow && (p->gets || p->expected_gives)) {
@@ -233,6 +287,7 @@ static void close_request(player *p) {
     differs(p);
   }
   p->gets = p->expected_gives = 0;
+  pass_late(p);
 }
 
 static wf_status play_event(player *p, uint32_t *i) {
@@ -246,13 +301,7 @@ static wf_status play_event(player *p, uint32_t *i) {
       if (life != WF__NO_LIFE) play_free(p, life);
       ++*i;
       return wf_error_peek().status;
-    case WF__SNAP_FREE_COMPLETED:
-      if (life != WF__NO_LIFE) {
-        p->passed[life] = 1;
-        if (p->h->blocks.at[life].freed == *i + 1) play_free(p, life); /* the request was left out of the recording */
-      }
-      ++*i;
-      return wf_error_peek().status;
+    case WF__SNAP_FREE_COMPLETED: *i = play_completed(p, *i); return wf_error_peek().status;
     case WF__SNAP_SEGMENT_ALLOC:
     case WF__SNAP_SEGMENT_MAP:
       if (!p->gets++) p->first_get = *i;
@@ -305,7 +354,7 @@ static wf_status open_allocator(player *p) {
   wf_allocator_options options = wf_allocator_defaults();
   options.conf = p->setup->conf;
   options.ties = p->setup->ties;
-  options.total_bytes = p->setup->memory;
+  options.total_bytes = p->setup->total;
   p->a = wf_allocator_new(&driver, &options);
   return p->a ? WF_OK : wf_error_peek().status;
 }

@@ -19,7 +19,8 @@ void wf__replay_start_release(wf__replay_start *start);
 typedef struct wf__replay_setup {
   const char *conf;
   wf_allocator_ties ties;
-  uint64_t memory; /* the device's; 0: without end */
+  uint64_t memory; /* what may be had; 0: without end */
+  uint64_t total;  /* the device's, which address space of expandable segments goes by; 0: not known */
   bool follow;     /* the driver answers as it did in the recording, and places are compared */
 } wf__replay_setup;
 

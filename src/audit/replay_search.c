@@ -33,8 +33,10 @@ static wf_status tell(searcher *s, int64_t steps) {
 
 static wf_status play(searcher *s, const char *conf, uint64_t memory, wf__replay_result *result) {
   WF__TRY(tell(s, 1));
-  return wf__replay_play(s->h, s->start, &(wf__replay_setup){.conf = conf, .ties = s->r->ties, .memory = memory},
-                         result);
+  return wf__replay_play(
+      s->h, s->start,
+      &(wf__replay_setup){.conf = conf, .ties = s->r->ties, .memory = memory, .total = memory ? memory : s->r->memory},
+      result);
 }
 
 /* Beside the recording. */
@@ -43,7 +45,7 @@ static wf_status follow(searcher *s) {
   bool any = false;
   for (size_t i = 0; i < 3; i++) {
     wf__replay_result result;
-    wf__replay_setup setup = {.conf = s->r->recorded_conf, .ties = rules[i], .follow = true};
+    wf__replay_setup setup = {.conf = s->r->recorded_conf, .ties = rules[i], .total = s->r->memory, .follow = true};
     WF__TRY(tell(s, 1));
     WF__TRY(wf__replay_play(s->h, s->start, &setup, &result));
     bool better = !any || result.same > s->r->follow.same ||
@@ -62,6 +64,10 @@ static wf_status follow(searcher *s) {
 static wf_status find_need(searcher *s, wf__replay_row *row) {
   uint64_t low = row->free_run.peak_allocated, high = row->free_run.peak_reserved;
   int64_t before = s->done;
+  wf__replay_result least;
+  low = (low + WF__SEGMENT_STEP - 1) / WF__SEGMENT_STEP * WF__SEGMENT_STEP;
+  if (low < high) WF__TRY(play(s, row->conf, low, &least));
+  if (low < high && !least.failures) high = low;
   for (int i = 0; i < HALVINGS && high - low > WF__SEGMENT_STEP && high - low > high / 1000; i++) {
     uint64_t middle = (low + (high - low) / 2) / WF__SEGMENT_STEP * WF__SEGMENT_STEP;
     wf__replay_result result;
@@ -71,7 +77,7 @@ static wf_status find_need(searcher *s, wf__replay_row *row) {
     else high = middle;
   }
   row->needs = high;
-  return tell(s, before + HALVINGS - s->done);
+  return tell(s, before + HALVINGS + 1 - s->done);
 }
 
 static wf_status add_row(searcher *s, const char *conf, bool recorded) {
@@ -110,10 +116,13 @@ static void choose(wf_replay *r) {
 
 static wf_status run(searcher *s) {
   int rows = 1 + s->o->conf_count + (s->o->search ? CANDIDATES + 1 : 0);
-  s->all = 3 + rows * (int64_t)(HALVINGS + 2);
+  s->all = 3 + rows * (int64_t)(HALVINGS + 3);
+  see_memory(s);
   if (!s->r->is_log) WF__TRY(follow(s));
-  if (s->o->memory > 0) s->r->memory = (uint64_t)s->o->memory;
-  else see_memory(s);
+  if (s->o->memory > 0) {
+    s->r->memory = (uint64_t)s->o->memory;
+    s->r->memory_seen = false;
+  }
   WF__TRY(add_row(s, s->r->recorded_conf, true));
   for (int i = 0; i < s->o->conf_count; i++) WF__TRY(add_row(s, s->o->confs[i], false));
   if (s->o->search) WF__TRY(add_row(s, "", false));
