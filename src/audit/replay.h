@@ -11,6 +11,7 @@ typedef struct wf__replay_start {
   WF__GROWING(uint32_t) lives;          /* of these blocks */
   uint32_t guessed;                     /* blocks that may have been up to 1 MiB longer than could be seen */
   uint32_t private_segments;            /* of private pools: taken over into the default ones */
+  bool expandable;                      /* some can grow: the address space between their mapped parts isn't known */
 } wf__replay_start;
 
 wf_status wf__replay_start_make(wf__replay_start *start, const wf__history *history);

@@ -175,6 +175,7 @@ wf_replay *wf_replay_history(const wf_snapshot *snapshot, const wf_replay_option
     r->guessed = start.guessed;
     r->private_segments = start.private_segments;
     r->from_start = !start.segments.n;
+    r->expandable_start = start.expandable;
     r->recorded_peak = h.peak;
     r->recorded_reserved = h.reserved_peak;
     searcher s = {r, &h, &start, &o, 0, 0};

@@ -17,7 +17,8 @@ struct wf_replay {
   char *name, *recorded_conf;
   bool is_log, conf_known, conf_bad;
   uint32_t events, unmatched, guessed, private_segments;
-  bool from_start; /* the recording began with an unused allocator */
+  bool expandable_start; /* it began with expandable segments */
+  bool from_start;       /* the recording began with an unused allocator */
   uint64_t recorded_peak, recorded_reserved;
   wf_allocator_ties ties;   /* the rule under which it reproduces best */
   wf__replay_result follow; /* what the policy did beside the recording */

@@ -38,11 +38,13 @@ static wf_status take_segment(wf__replay_start *to, open_ends *ends, const wf__h
                                   .large = life->large,
                                   .expandable = life->expandable};
   to->private_segments += life->pool != 0;
+  to->expandable |= life->expandable;
   for (uint32_t i = g->first; i < g->first + g->count; i++) {
     const wf__piece *p = &l->pieces.at[i];
     if (p->life == WF__NO_LIFE) continue;
     bool hole = i + 1 < g->first + g->count && p[1].life == WF__NO_LIFE, cut = life->expandable || !life->large;
-    bool own = hole && !cut && p[1].size <= WF__SMALL_MAX;
+    bool oversize = h->blocks.at[p->life].requested >= h->conf.max_split; /* never cut */
+    bool own = hole && !cut && (p[1].size <= WF__SMALL_MAX || oversize);
     wf_adopted_block *block = WF__SNAP_ADD(to->blocks);
     uint32_t *number = block ? WF__SNAP_ADD(to->lives) : NULL;
     if (!number) return WF_NO_MEMORY;

@@ -2,6 +2,7 @@
 #include "audit/replay_search.h"
 #include "base/host.h"
 #include "format/json_writer.h"
+#include "report/columns.h"
 #include "report/units.h"
 
 static const char *const tie_releases[] = {
@@ -32,31 +33,39 @@ static void put_recording(wf__text *out, const wf_replay *r) {
   if (r->conf_bad) wf__text_put(out, "(its text of settings isn't understood; the fields beside it were used)\n");
 }
 
-static void put_exactness(wf__text *out, const wf_replay *r) {
+static void put_exactness(wf__text *out, const wf_replay *r, size_t columns) {
   const wf__replay_result *f = &r->follow;
   char a[WF__UNIT_TEXT], b[WF__UNIT_TEXT];
+  wf__text t = {0};
   if (r->is_log) return;
   if (wf__replay_exact(f))
     wf__text_printf(
-        out,
-        "Replayed as recorded: exact. All %s allocations came to their places, and every\nsegment was asked for and given back when it was (rules of PyTorch %s).\n",
+        &t,
+        "Replayed as recorded: exact. All %s allocations came to their places, and every segment was asked for and given "
+        "back when it was (rules of PyTorch %s).",
         wf__count_text(f->placed, a), tie_releases[r->ties]);
   else
     wf__text_printf(
-        out,
-        "Replayed as recorded: %s of %s allocations came to their places; %u calls of the\ndriver differ; the first difference is at event %u.\n",
+        &t,
+        "Replayed as recorded: %s of %s allocations came to their places; %u calls of the driver differ; the first "
+        "difference is at event %u.",
         wf__count_text(f->same, a), wf__count_text(f->placed, b), f->other_driver, f->first_difference);
   if (!r->from_start)
-    wf__text_printf(out, "The recording begins with memory in use; its state then was found from the end.\n");
+    wf__text_put(&t, " The recording begins with memory in use; how it lay then was found from the end.");
   if (r->guessed)
-    wf__text_printf(out, "Of %s blocks in use then it can't be seen whether they were up to 1 MiB longer.\n",
+    wf__text_printf(&t, " Of %s blocks in use then it can't be seen whether they were up to 1 MiB longer.",
                     wf__count_text(r->guessed, a));
+  if (r->expandable_start)
+    wf__text_put(&t, " The address space between the parts of expandable segments isn't recorded.");
   if (r->private_segments)
-    wf__text_printf(out, "%u segments in use then belong to private pools and count as ordinary ones.\n",
+    wf__text_printf(&t, " %u segments in use then belong to private pools and count as ordinary ones.",
                     r->private_segments);
   if (r->unmatched)
-    wf__text_printf(out, "%s entries don't fit the end of the history and were left out.\n",
+    wf__text_printf(&t, " %s entries don't fit the end of the history and were left out.",
                     wf__count_text(r->unmatched, a));
+  if (t.status) out->status = t.status;
+  else wf__put_wrapped(out, "", 0, t.data, columns);
+  wf__text_release(&t);
 }
 
 static void put_row(wf__text *out, const wf_replay *r, const wf__replay_row *row, int width) {
@@ -88,7 +97,7 @@ static void put_table(wf__text *out, const wf_replay *r, int columns) {
   wf__text_put(out, "* as recorded\n");
 }
 
-static void put_advice(wf__text *out, const wf_replay *r) {
+static void put_advice(wf__text *out, const wf_replay *r, size_t columns) {
   const wf__replay_row *best = &r->rows.at[r->best], *recorded = &r->rows.at[0];
   char a[WF__UNIT_TEXT], b[WF__UNIT_TEXT];
   if (!r->best) {
@@ -99,19 +108,21 @@ static void put_advice(wf__text *out, const wf_replay *r) {
                       bytes_of(r->memory, b));
     return;
   }
-  wf__text_printf(out, "\nRecommended: PYTORCH_CUDA_ALLOC_CONF=%s\n%s suffice instead of %s. ",
-                  *best->conf ? best->conf : "(unset)", bytes_of(best->needs, a), bytes_of(recorded->needs, b));
-  if (r->memory) wf__text_printf(out, "%s. ", best->limited.failures ? "It still doesn't fit" : "It fits");
-  wf__text_printf(out, "\n%s\n", wf__replay_why(best->conf));
+  wf__text_printf(out, "\nRecommended: PYTORCH_CUDA_ALLOC_CONF=%s\n%s suffice instead of %s.%s",
+                  *best->conf ? best->conf : "(unset)", bytes_of(best->needs, a), bytes_of(recorded->needs, b),
+                  r->memory ? " " : "");
+  if (r->memory) wf__text_printf(out, "%s.", best->limited.failures ? "It still doesn't fit" : "It fits");
+  wf__text_put(out, "\n");
+  if (*wf__replay_why(best->conf)) wf__put_wrapped(out, "", 0, wf__replay_why(best->conf), columns);
 }
 
 char *wf_replay_text(const wf_replay *r, int columns) {
   wf__text out = {0};
   if (columns < 80) columns = 80;
   put_recording(&out, r);
-  put_exactness(&out, r);
+  put_exactness(&out, r, (size_t)columns);
   put_table(&out, r, columns);
-  put_advice(&out, r);
+  put_advice(&out, r, (size_t)columns);
   return wf__text_take(&out);
 }
 
