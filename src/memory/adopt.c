@@ -19,11 +19,11 @@ static void use(wf_allocator *a, wf_block *block, size_t requested) {
   int pool = block->pool->stat;
   block->allocated = true;
   block->requested = requested;
-  wf__stats_add(a->stats.allocation, pool, 1);
-  wf__stats_add(a->stats.allocated_bytes, pool, block->size);
-  wf__stats_add(a->stats.active, pool, 1);
-  wf__stats_add(a->stats.active_bytes, pool, block->size);
-  wf__stats_add(a->stats.requested_bytes, pool, requested);
+  wf__figures_add(a->stats.allocation, pool, 1);
+  wf__figures_add(a->stats.allocated_bytes, pool, block->size);
+  wf__figures_add(a->stats.active, pool, 1);
+  wf__figures_add(a->stats.active_bytes, pool, block->size);
+  wf__figures_add(a->stats.requested_bytes, pool, requested);
   if (wf__oversize(a, block->size)) wf__stat_add(&a->stats.oversize_allocations, 1);
 }
 
@@ -38,8 +38,8 @@ static wf_block *front(wf_allocator *a, wf_block **rest, size_t size) {
 static void leave_free(wf_allocator *a, wf_block *block) {
   wf__block_insert_free(block);
   if (block->segment->expandable || !wf__block_is_split(block)) return;
-  wf__stats_add(a->stats.inactive_split, block->pool->stat, 1);
-  wf__stats_add(a->stats.inactive_split_bytes, block->pool->stat, block->size);
+  wf__figures_add(a->stats.inactive_split, block->pool->stat, 1);
+  wf__figures_add(a->stats.inactive_split_bytes, block->pool->stat, block->size);
 }
 
 /* The whole segment as one mapped block. Of an expandable one the space behind it is split off. */
@@ -56,7 +56,7 @@ static wf_block *add(wf_allocator *a, const wf_adopted_segment *s) {
   wf__block_insert_unmapped(space);
   block->mapped = true;
   a->reserved += s->size;
-  wf__stats_add(a->stats.reserved_bytes, pool->stat, s->size);
+  wf__figures_add(a->stats.reserved_bytes, pool->stat, s->size);
   return block;
 }
 
@@ -65,6 +65,7 @@ wf_status wf_allocator_adopt(wf_allocator *a, const wf_adopted_segment *s, wf_bl
   WF__CHECK(!s->expandable || a->driver.reserve, WF_VALUE, "this allocator's driver has no expandable segments");
   if (!wf__records_reserve(&a->segment_records, 1)) return WF_NO_MEMORY;
   if (!wf__records_reserve(&a->blocks, 2 * s->block_count + 2)) return WF_NO_MEMORY;
+  if (!wf__free_set_reserve(s->large ? &a->large.free : &a->small.free, s->stream)) return WF_NO_MEMORY;
   wf_block *rest = add(a, s);
   size_t end = 0;
   for (size_t i = 0; i < s->block_count; i++) {

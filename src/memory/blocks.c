@@ -35,14 +35,14 @@ void wf__segment_count(wf_allocator *a, const wf__block_pool *pool, size_t size,
   if (more) {
     a->reserved += size;
     a->stats.device_alloc++;
-    wf__stats_add(a->stats.segment, pool->stat, 1);
-    wf__stats_add(a->stats.reserved_bytes, pool->stat, size);
+    wf__figures_add(a->stats.segment, pool->stat, 1);
+    wf__figures_add(a->stats.reserved_bytes, pool->stat, size);
     if (wf__oversize(a, size)) wf__stat_add(&a->stats.oversize_segments, 1);
   } else {
     a->reserved -= size;
     a->stats.device_free++;
-    wf__stats_sub(a->stats.segment, pool->stat, 1);
-    wf__stats_sub(a->stats.reserved_bytes, pool->stat, size);
+    wf__figures_sub(a->stats.segment, pool->stat, 1);
+    wf__figures_sub(a->stats.reserved_bytes, pool->stat, size);
     if (wf__oversize(a, size)) wf__stat_sub(&a->stats.oversize_segments, 1);
   }
 }
@@ -51,7 +51,7 @@ void wf__segment_release(wf_allocator *a, wf_block *block) {
   a->driver.give(a->driver.context, wf_block_address(block), block->size);
   wf__segment_count(a, block->pool, block->size, false);
   wf__observe(a, WF_ACTION_SEGMENT_FREE, block->pool, &block->node.key, block->size, NULL);
-  wf__order_remove(&block->pool->free, &block->node);
+  wf__free_set_remove(&block->pool->free, &block->node);
   wf__segment_remove(a, block);
 }
 
@@ -59,7 +59,7 @@ void wf__block_insert_free(wf_block *block) {
   block->free_since = block->pool->searches;
   block->node.key.size = block->size;
   block->node.key.tie = block->tie;
-  wf__order_insert(&block->pool->free, &block->node);
+  wf__free_set_insert(&block->pool->free, &block->node);
 }
 
 void wf__block_insert_unmapped(wf_block *block) {
@@ -83,7 +83,8 @@ wf_block *wf__block_cut(wf_allocator *a, wf_block *rest, size_t size) {
 size_t wf__block_merge(wf_allocator *a, wf_block *block, wf_block *neighbour) {
   if (!neighbour || neighbour->mapped != block->mapped || neighbour->allocated || neighbour->waits || neighbour->uses)
     return 0;
-  wf__order_remove(neighbour->mapped ? &neighbour->pool->free : &neighbour->pool->unmapped, &neighbour->node);
+  if (neighbour->mapped) wf__free_set_remove(&neighbour->pool->free, &neighbour->node);
+  else wf__order_remove(&neighbour->pool->unmapped, &neighbour->node);
   size_t gained = neighbour->size;
   if (neighbour == block->previous) {
     block->node.key.address = neighbour->node.key.address;
@@ -114,12 +115,12 @@ void wf__block_to_free(wf_allocator *a, wf_block *block) {
       splits += 1;
       split_bytes += (int64_t)block->size;
     }
-    wf__stats_change(a->stats.inactive_split, pool, splits);
-    wf__stats_change(a->stats.inactive_split_bytes, pool, split_bytes);
+    wf__figures_change(a->stats.inactive_split, pool, splits);
+    wf__figures_change(a->stats.inactive_split_bytes, pool, split_bytes);
   }
-  wf__stats_sub(a->stats.active, pool, 1);
-  wf__stats_sub(a->stats.active_bytes, pool, size);
-  wf__stats_sub(a->stats.requested_bytes, pool, requested);
+  wf__figures_sub(a->stats.active, pool, 1);
+  wf__figures_sub(a->stats.active_bytes, pool, size);
+  wf__figures_sub(a->stats.requested_bytes, pool, requested);
 }
 
 uintptr_t wf_block_address(const wf_block *block) { return (uintptr_t)block->node.key.address; }

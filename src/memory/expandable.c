@@ -77,7 +77,7 @@ static wf_block *map(wf_allocator *a, wf_block *block, size_t size) {
   block->mapped = true;
   a->reserved += size;
   a->stats.device_alloc++;
-  wf__stats_add(a->stats.reserved_bytes, pool->stat, size);
+  wf__figures_add(a->stats.reserved_bytes, pool->stat, size);
   wf__observe(a, WF_ACTION_SEGMENT_MAP, block->pool, &block->node.key, size, NULL);
   wf__block_merge(a, block, block->previous);
   wf__block_merge(a, block, block->next);
@@ -89,7 +89,7 @@ wf_block *wf__expandable_take(wf_allocator *a, const wf__request *request) {
   wf_block *block = find(a, request);
   if (block && !block->mapped) block = map(a, block, request->size);
   while (block && block->size < request->size) block = map(a, block->next, request->size - block->size);
-  if (block) wf__order_remove(&request->pool->free, &block->node);
+  if (block) wf__free_set_remove(&request->pool->free, &block->node);
   return block;
 }
 
@@ -98,7 +98,7 @@ static size_t reach(const wf_block *b) { return b->size + (b->next && !b->next->
 
 wf_block *wf__expandable_fit(const wf__block_pool *pool, wf_block *block) {
   for (;;) {
-    wf_block *next = wf__block_of(wf__order_after(&pool->free, &block->node.key));
+    wf_block *next = wf__block_of(wf__free_set_after(&pool->free, &block->node.key));
     if (!next || next->node.key.stream != block->node.key.stream || reach(next) >= reach(block)) return block;
     block = next;
   }
@@ -110,7 +110,7 @@ void wf__expandable_unmap(wf_allocator *a, wf_block *block) {
   size_t page = page_of(a, pool), start = wf_block_address(block) - base, end = start + block->size;
   size_t first = round_up(start, page), last = end / page * page;
   if (first >= last || !wf__records_reserve(&a->blocks, 2)) return; /* it just stays cached then */
-  wf__order_remove(&pool->free, &block->node);
+  wf__free_set_remove(&pool->free, &block->node);
   if (first > start) wf__block_insert_free(wf__block_cut(a, block, first - start));
   if (last < end) {
     wf_block *rest = block;
@@ -122,7 +122,7 @@ void wf__expandable_unmap(wf_allocator *a, wf_block *block) {
   block->mapped = false;
   a->reserved -= block->size;
   a->stats.device_free++;
-  wf__stats_sub(a->stats.reserved_bytes, pool->stat, block->size);
+  wf__figures_sub(a->stats.reserved_bytes, pool->stat, block->size);
   wf__observe(a, WF_ACTION_SEGMENT_UNMAP, block->pool, &block->node.key, block->size, NULL);
   wf__block_merge(a, block, block->previous);
   wf__block_merge(a, block, block->next);

@@ -25,9 +25,9 @@ static const char *size_text(size_t bytes, char text[SIZE_TEXT]) {
 static size_t private_bytes(const wf_allocator *a) {
   size_t bytes = 0;
   for (const wf__private_pool *p = a->pools; p; p = p->next) {
-    const wf__order *free[] = {&p->small.free, &p->large.free};
+    const wf__free_set *free[] = {&p->small.free, &p->large.free};
     for (int i = 0; i < 2; i++)
-      for (wf__order_node *n = wf__order_first(free[i]); n; n = wf__order_after(free[i], &n->key))
+      for (wf__order_node *n = wf__free_set_first(free[i]); n; n = wf__free_set_after(free[i], &n->key))
         bytes += wf__block_of(n)->size;
   }
   return bytes;

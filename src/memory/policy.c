@@ -67,6 +67,12 @@ void wf_allocator_free(wf_allocator *a) {
     wf__uses_wait(a, NULL); /* the driver's marks are retired, and nothing still uses what is given back */
   for (wf__order_node *n = wf__order_first(&a->segments); n; n = wf__order_after(&a->segments, &n->key))
     give_segment(a, (wf__segment *)n);
+  wf__free_set_drop(&a->small.free);
+  wf__free_set_drop(&a->large.free);
+  for (wf__private_pool *p = a->pools; p; p = p->next) {
+    wf__free_set_drop(&p->small.free);
+    wf__free_set_drop(&p->large.free);
+  }
   wf__records_drop(&a->blocks);
   wf__records_drop(&a->segment_records);
   wf__records_drop(&a->uses);
@@ -89,12 +95,12 @@ wf_status wf_allocator_set_fraction(wf_allocator *a, double fraction) {
  * history that began with them, without the setting that uses them. */
 static wf_block *best_fit(const wf_allocator *a, const wf__request *request) {
   wf__block_pool *pool = request->pool;
-  wf__order_node *node = wf__order_at_least(&pool->free, &(wf__order_key){request->stream, request->size, 0, 0});
+  wf__order_node *node = wf__free_set_at_least(&pool->free, &(wf__order_key){request->stream, request->size, 0, 0});
   if (!node || node->key.stream != request->stream) return NULL;
   if (WF__LIKELY(!wf__block_of(node)->segment->expandable)) return wf__block_of(node);
   if (a->conf.expandable) return wf__expandable_fit(pool, wf__block_of(node));
   while (node && node->key.stream == request->stream && wf__block_of(node)->segment->expandable)
-    node = wf__order_after(&pool->free, &node->key);
+    node = wf__free_set_after(&pool->free, &node->key);
   return node && node->key.stream == request->stream ? wf__block_of(node) : NULL;
 }
 
@@ -108,7 +114,7 @@ static wf_block *take_cached(wf_allocator *a, const wf__request *request) {
   } else if (block->size >= request->size + a->conf.max_non_split_rounding) {
     return NULL;
   }
-  wf__order_remove(&request->pool->free, &block->node);
+  wf__free_set_remove(&request->pool->free, &block->node);
   return block;
 }
 
@@ -156,23 +162,23 @@ static wf_block *hand_out(wf_allocator *a, wf_block *block, const wf__request *r
     block = wf__block_cut(a, rest, request->size);
     wf__block_insert_free(rest);
     if (counts && was_split) { /* a rest shrinks */
-      wf__stats_sub(a->stats.inactive_split_bytes, pool, request->size);
+      wf__figures_sub(a->stats.inactive_split_bytes, pool, request->size);
     } else if (counts) { /* a rest appears */
-      wf__stats_add(a->stats.inactive_split_bytes, pool, rest->size);
-      wf__stats_add(a->stats.inactive_split, pool, 1);
+      wf__figures_add(a->stats.inactive_split_bytes, pool, rest->size);
+      wf__figures_add(a->stats.inactive_split, pool, 1);
     }
   } else if (counts && was_split) {
-    wf__stats_sub(a->stats.inactive_split_bytes, pool, block->size);
-    wf__stats_sub(a->stats.inactive_split, pool, 1);
+    wf__figures_sub(a->stats.inactive_split_bytes, pool, block->size);
+    wf__figures_sub(a->stats.inactive_split, pool, 1);
   }
   block->allocated = true;
   block->requested = bytes;
   size_t size = block->size;
-  wf__stats_add(a->stats.allocation, pool, 1);
-  wf__stats_add(a->stats.allocated_bytes, pool, size);
-  wf__stats_add(a->stats.active, pool, 1);
-  wf__stats_add(a->stats.active_bytes, pool, size);
-  wf__stats_add(a->stats.requested_bytes, pool, bytes);
+  wf__figures_add(a->stats.allocation, pool, 1);
+  wf__figures_add(a->stats.allocated_bytes, pool, size);
+  wf__figures_add(a->stats.active, pool, 1);
+  wf__figures_add(a->stats.active_bytes, pool, size);
+  wf__figures_add(a->stats.requested_bytes, pool, bytes);
   if (wf__oversize(a, size)) wf__stat_add(&a->stats.oversize_allocations, 1);
   wf__observe(a, WF_ACTION_ALLOC, block->pool, &block->node.key, bytes, NULL);
   return block;
@@ -189,6 +195,7 @@ wf_block *wf_block_new(wf_allocator *a, size_t bytes, uint64_t stream) {
   wf__request request = {.stream = stream, .size = wf__round_size(&a->conf, bytes)};
   request.segment = wf__segment_size(&a->conf, request.size);
   request.pool = wf__route(a, stream, request.size > WF__SMALL_MAX);
+  if (!wf__free_set_reserve(&request.pool->free, stream)) return NULL;
   wf_block *block = take_cached(a, &request);
   if (WF__UNLIKELY(!block)) block = take_new(a, &request);
   return block ? hand_out(a, block, &request, bytes) : NULL;
@@ -200,8 +207,8 @@ void wf_block_free(wf_allocator *a, wf_block *block) {
   size_t size = block->size;
   block->allocated = false;
   wf__observe(a, WF_ACTION_FREE_REQUESTED, block->pool, &block->node.key, block->requested, block->owner);
-  wf__stats_sub(a->stats.allocation, pool, 1);
-  wf__stats_sub(a->stats.allocated_bytes, pool, size);
+  wf__figures_sub(a->stats.allocation, pool, 1);
+  wf__figures_sub(a->stats.allocated_bytes, pool, size);
   if (wf__oversize(a, size)) wf__stat_sub(&a->stats.oversize_allocations, 1);
   if (block->uses && wf__uses_defer(a, block)) return;
   wf__block_to_free(a, block);

@@ -15,11 +15,12 @@
 
 #include <weft/sys/allocator.h>
 #include "memory/conf.h"
+#include "memory/free_set.h"
 #include "memory/order.h"
 #include "memory/records.h"
 
 typedef struct wf__block_pool {
-  wf__order free;                 /* free blocks by stream, size, tie, address */
+  wf__free_set free;              /* free blocks by stream, size, tie, address */
   wf__order unmapped;             /* address space without memory, by stream and address */
   int stat;                       /* WF__STAT_SMALL or WF__STAT_LARGE */
   struct wf__private_pool *owner; /* NULL: the default pools */

@@ -63,6 +63,8 @@ static wf__private_pool **release(wf_allocator *a, wf__private_pool **link) {
   wf__release_pool(a, &p->large);
   if (p->segments) return &p->next;
   *link = p->next;
+  wf__free_set_drop(&p->small.free);
+  wf__free_set_drop(&p->large.free);
   wf__records_put(&a->pool_records, p);
   return link;
 }

@@ -4,7 +4,7 @@
 
 /* Next free block in order, found by key: the present one may be gone by then. */
 static wf_block *after(const wf__block_pool *pool, const wf__order_key *key) {
-  return wf__block_of(wf__order_after(&pool->free, key));
+  return wf__block_of(wf__free_set_after(&pool->free, key));
 }
 
 void wf__collect_garbage(wf_allocator *a) {
@@ -13,7 +13,7 @@ void wf__collect_garbage(wf_allocator *a) {
   size_t target = a->reserved - threshold, reclaimed = 0;
   wf__block_pool *pool = &a->large;
   uint64_t ages = 0, left = 0;
-  for (wf_block *b = wf__block_of(wf__order_first(&pool->free)); b; b = after(pool, &b->node.key)) {
+  for (wf_block *b = wf__block_of(wf__free_set_first(&pool->free)); b; b = after(pool, &b->node.key)) {
     if (wf__block_is_split(b) || b->segment->expandable) continue;
     ages += pool->searches - b->free_since;
     left++;
@@ -21,7 +21,7 @@ void wf__collect_garbage(wf_allocator *a) {
   for (bool freed = true; reclaimed < target && freed && left;) {
     double average = (double)ages / (double)left; /* of this pass; a pass isn't cut short when the target is met */
     freed = false;
-    for (wf_block *b = wf__block_of(wf__order_first(&pool->free)), *next; b; b = next) {
+    for (wf_block *b = wf__block_of(wf__free_set_first(&pool->free)), *next; b; b = next) {
       next = after(pool, &b->node.key);
       uint64_t age = pool->searches - b->free_since;
       if (wf__block_is_split(b) || b->segment->expandable || (double)age < average) continue;
@@ -38,7 +38,7 @@ void wf__count_ages(wf_allocator *a, bool on) { a->counts_ages = on; }
 
 static wf_block *oldest(const wf__block_pool *pool) {
   wf_block *found = NULL;
-  for (wf_block *b = wf__block_of(wf__order_first(&pool->free)); b; b = after(pool, &b->node.key)) {
+  for (wf_block *b = wf__block_of(wf__free_set_first(&pool->free)); b; b = after(pool, &b->node.key)) {
     if (wf__block_is_split(b) || b->segment->expandable) continue;
     if (!found || b->free_since < found->free_since) found = b;
   }
@@ -61,16 +61,16 @@ bool wf__release_available(wf_allocator *a, const wf__request *request) {
   wf__block_pool *pool = request->pool;
   wf__order_key want = {request->stream, request->size, 0, 0};
   if (want.size < a->conf.max_split) want.size = a->conf.max_split;
-  wf__order_node *fit = wf__order_at_least(&pool->free, &want);
+  wf__order_node *fit = wf__free_set_at_least(&pool->free, &want);
   if (fit && fit->key.stream == request->stream) {
     if (wf__block_of(fit)->segment->expandable) return false;
     wf__segment_release(a, wf__block_of(fit));
     return true;
   }
   size_t released = 0; /* no single one is large enough: the largest first, until they add up */
-  for (wf__order_node *n = wf__order_before(&pool->free, &want), *next; n && released < want.size; n = next) {
+  for (wf__order_node *n = wf__free_set_before(&pool->free, &want), *next; n && released < want.size; n = next) {
     if (n->key.stream != request->stream || !wf__oversize(a, n->key.size)) break;
-    next = wf__order_before(&pool->free, &n->key);
+    next = wf__free_set_before(&pool->free, &n->key);
     if (wf__block_of(n)->segment->expandable) continue;
     released += n->key.size;
     wf__segment_release(a, wf__block_of(n));
@@ -80,7 +80,7 @@ bool wf__release_available(wf_allocator *a, const wf__request *request) {
 
 void wf__release_pool(wf_allocator *a, wf__block_pool *pool) {
   bool expandable = false;
-  for (wf_block *b = wf__block_of(wf__order_first(&pool->free)), *next; b; b = next) {
+  for (wf_block *b = wf__block_of(wf__free_set_first(&pool->free)), *next; b; b = next) {
     next = after(pool, &b->node.key);
     expandable |= b->segment->expandable;
     if (!b->segment->expandable && !wf__block_is_split(b)) wf__segment_release(a, b);
@@ -88,7 +88,7 @@ void wf__release_pool(wf_allocator *a, wf__block_pool *pool) {
   if (!expandable) return;
   wf__order_key at = {
       0}; /* unmapping leaves smaller rests in the set, which lie before the key and hold no whole page */
-  for (wf_block *b = wf__block_of(wf__order_first(&pool->free)); b; b = after(pool, &at)) {
+  for (wf_block *b = wf__block_of(wf__free_set_first(&pool->free)); b; b = after(pool, &at)) {
     at = b->node.key;
     if (b->segment->expandable) wf__expandable_unmap(a, b);
   }

@@ -49,7 +49,35 @@ void wf_allocator_stats_each(const wf_allocator_stats *s, tell fn, void *context
 
 /* ---- reading, resetting ---------------------------------------------------------------------------------------------------- */
 
-void wf_allocator_get_stats(const wf_allocator *a, wf_allocator_stats *stats) { *stats = a->stats; }
+/* See wf__figures_add. */
+static void complete(wf_stat stats[3]) {
+  wf_stat *all = &stats[WF__STAT_ALL];
+  all->allocated = all->freed = 0;
+  for (int pool = WF__STAT_SMALL; pool <= WF__STAT_LARGE; pool++) {
+    stats[pool].freed += stats[pool].allocated - stats[pool].current;
+    all->allocated += stats[pool].allocated;
+    all->freed += stats[pool].freed;
+  }
+}
+
+static void begin_anew(wf_stat stats[3]) {
+  for (int pool = WF__STAT_SMALL; pool <= WF__STAT_LARGE; pool++) {
+    stats[pool].allocated = 0;
+    stats[pool].freed = stats[pool].current;
+  }
+}
+
+static void each_figure(wf_allocator_stats *s, void (*fn)(wf_stat stats[3])) {
+  wf_stat *const figures[] = {s->allocation,      s->segment,        s->active,       s->inactive_split,
+                              s->allocated_bytes, s->reserved_bytes, s->active_bytes, s->inactive_split_bytes,
+                              s->requested_bytes};
+  for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) fn(figures[i]);
+}
+
+void wf_allocator_get_stats(const wf_allocator *a, wf_allocator_stats *stats) {
+  *stats = a->stats;
+  each_figure(stats, complete);
+}
 
 /* Every wf_stat stands before the plain counters, so they can be visited as one array. */
 static void each_stat(wf_allocator_stats *stats, void (*fn)(wf_stat *stat)) {
@@ -60,11 +88,12 @@ static void each_stat(wf_allocator_stats *stats, void (*fn)(wf_stat *stat)) {
 }
 
 static void reset_peak(wf_stat *stat) { stat->peak = stat->current; }
-static void reset_accumulated(wf_stat *stat) { stat->allocated = stat->freed = 0; }
 
 void wf_allocator_reset_peak(wf_allocator *a) { each_stat(&a->stats, reset_peak); }
 
 void wf_allocator_reset_accumulated(wf_allocator *a) {
-  each_stat(&a->stats, reset_accumulated);
+  each_figure(&a->stats, begin_anew);
+  a->stats.oversize_allocations.allocated = a->stats.oversize_allocations.freed = 0;
+  a->stats.oversize_segments.allocated = a->stats.oversize_segments.freed = 0;
   a->stats.alloc_retries = a->stats.ooms = a->stats.sync_all_streams = a->stats.device_alloc = a->stats.device_free = 0;
 }

@@ -22,9 +22,12 @@ typedef struct suite {
 
 static bool run_copy(bench *b) { return b->random ? bench_random(b) : bench_copy(b); }
 
-static const suite suites[] = {{"micro", bench_micro, true}, {"copy", run_copy, true}, {"loader", bench_loader, false}};
+static const suite suites[] = {{"micro", bench_micro, true},
+                               {"copy", run_copy, true},
+                               {"alloc", bench_alloc, true},
+                               {"loader", bench_loader, false}};
 #define SUITES ((int)(sizeof suites / sizeof *suites))
-#define SUITE_NAMES "micro, copy, loader"
+#define SUITE_NAMES "micro, copy, alloc, loader"
 
 static const struct argp_option option_table[] = {
     {"filter", 'f', "RE", 0, "only the cases whose name matches RE", 0},
@@ -142,6 +145,7 @@ int command_bench(int argc, char **argv) {
       option_table,
       parse,
       "SUITE",
+      "  alloc    ns of a cached allocate and free on the allocator policy, 10,000 other blocks in use\n"
       "Measure. Suites:\n"
       "  micro    ns of calls on small tensors\n"
       "  copy     GB/s of copies, casts and operators that memory bounds, beside memcpy\n"

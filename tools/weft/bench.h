@@ -39,6 +39,7 @@ double bench_median(double *values, int n);
 
 /* Suites. Return false with the error pending when they can't run. */
 bool bench_loader(bench *b);
+bool bench_alloc(bench *b);
 bool bench_micro(bench *b);
 bool bench_copy(bench *b);
 bool bench_random(bench *b);

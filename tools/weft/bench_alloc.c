@@ -90,7 +90,8 @@ bool bench_alloc(bench *b) {
   uintptr_t next = (uintptr_t)1 << 40;
   load *l = calloc(1, sizeof *l);
   if (!l) return false;
-  l->allocator = wf_allocator_new(&(wf_allocator_driver){.context = &next, .get = give_address, .give = take_back}, NULL);
+  l->allocator =
+      wf_allocator_new(&(wf_allocator_driver){.context = &next, .get = give_address, .give = take_back}, NULL);
   bool good = l->allocator && fill(l);
   if (good) {
     measure(b, l, "same_size_10000_live", same_size);

@@ -1,0 +1,182 @@
+/* Classes of sizes with a two-level bitmap: a bit a class, and a bit a word of those. */
+#include "memory/free_set.h"
+
+#include "base/host.h"
+
+enum {
+  EXACT = 2048, /* sizes below that many steps of 512 bytes have a class of their own */
+  EXACT_BITS = 11,
+  PARTS_BITS = 5, /* classes to a power of two above */
+  PARTS = 1 << PARTS_BITS,
+  CLASSES = EXACT + (55 - EXACT_BITS) * PARTS, /* up to 2^64 bytes */
+  WORDS = (CLASSES + 63) / 64
+};
+
+typedef struct wf__stream_set {
+  struct wf__stream_set *next;
+  uint64_t stream;
+  uint64_t any; /* a bit a word that isn't 0 */
+  uint64_t words[WORDS];
+  uint32_t seed;
+  wf__order_node *classes[CLASSES]; /* roots of ordered sets; most hold one node or none */
+} stream_set;
+_Static_assert(WORDS <= 64, "a bit a word fits into one");
+
+static inline uint32_t class_of(uint64_t size) {
+  uint64_t steps = size >> 9;
+  if (WF__LIKELY(steps < EXACT)) return (uint32_t)steps;
+  uint32_t power = 63 - (uint32_t)__builtin_clzll(steps);
+  return EXACT + (power - EXACT_BITS) * PARTS + (uint32_t)(steps >> (power - PARTS_BITS) & (PARTS - 1));
+}
+
+/* ---- streams ---------------------------------------------------------------------------------------------------------- */
+
+static stream_set *find(const wf__free_set *set, uint64_t stream) {
+  stream_set *s = set->recent;
+  if (WF__LIKELY(s && s->stream == stream)) return s;
+  for (s = set->streams; s && s->stream < stream;) s = s->next;
+  return s && s->stream == stream ? s : NULL;
+}
+
+/* The first whose stream isn't lower. */
+static stream_set *from(const wf__free_set *set, uint64_t stream) {
+  stream_set *s = set->recent;
+  if (WF__LIKELY(s && s->stream == stream)) return s;
+  for (s = set->streams; s && s->stream < stream;) s = s->next;
+  return s;
+}
+
+bool wf__free_set_reserve(wf__free_set *set, uint64_t stream) {
+  stream_set *s = find(set, stream);
+  if (WF__LIKELY(s != NULL)) {
+    set->recent = s;
+    return true;
+  }
+  s = wf__calloc(1, sizeof *s);
+  if (!s) return false;
+  s->stream = stream;
+  stream_set **link = &set->streams;
+  while (*link && (*link)->stream < stream) link = &(*link)->next;
+  s->next = *link;
+  *link = set->recent = s;
+  return true;
+}
+
+void wf__free_set_drop(wf__free_set *set) {
+  for (stream_set *s = set->streams, *next; s; s = next) {
+    next = s->next;
+    wf__release(s);
+  }
+  *set = (wf__free_set){0};
+}
+
+/* ---- classes ---------------------------------------------------------------------------------------------------------- */
+
+/* The first class at or after `class` that isn't empty; CLASSES: none. */
+static inline uint32_t occupied_from(const stream_set *s, uint32_t class) {
+  if (class >= CLASSES) return CLASSES;
+  uint32_t word = class / 64;
+  uint64_t bits = s->words[word] >> (class % 64);
+  if (bits) return class + (uint32_t)__builtin_ctzll(bits);
+  uint64_t words = word + 1 < 64 ? s->any >> (word + 1) : 0;
+  if (!words) return CLASSES;
+  word += 1 + (uint32_t)__builtin_ctzll(words);
+  return word * 64 + (uint32_t)__builtin_ctzll(s->words[word]);
+}
+
+/* The last class before `class` that isn't empty; CLASSES: none. */
+static uint32_t occupied_before(const stream_set *s, uint32_t class) {
+  while (class -- > 0)
+    if (s->words[class / 64] >> (class % 64) & 1) return class;
+  return CLASSES;
+}
+
+void wf__free_set_insert(wf__free_set *set, wf__order_node *node) {
+  stream_set *s = find(set, node->key.stream);
+  uint32_t class = class_of(node->key.size);
+  wf__order_node *root = s->classes[class];
+  if (root) {
+    wf__order order = {root, s->seed};
+    wf__order_insert(&order, node);
+    s->classes[class] = order.root;
+    s->seed = order.seed;
+    return;
+  }
+  node->left = node->right = NULL;
+  node->weight = UINT32_MAX / 2;
+  s->classes[class] = node;
+  s->words[class / 64] |= (uint64_t)1 << (class % 64);
+  s->any |= (uint64_t)1 << (class / 64);
+}
+
+void wf__free_set_remove(wf__free_set *set, wf__order_node *node) {
+  stream_set *s = find(set, node->key.stream);
+  uint32_t class = class_of(node->key.size);
+  wf__order_node *root = s->classes[class];
+  if (root != node || node->left || node->right) {
+    wf__order order = {.root = root};
+    wf__order_remove(&order, node);
+    s->classes[class] = order.root;
+    return;
+  }
+  s->classes[class] = NULL;
+  s->words[class / 64] &= ~((uint64_t)1 << (class % 64));
+  if (!s->words[class / 64]) s->any &= ~((uint64_t)1 << (class / 64));
+}
+
+static inline wf__order_node *lowest(wf__order_node *node) {
+  while (node->left) node = node->left;
+  return node;
+}
+static inline wf__order_node *highest(wf__order_node *node) {
+  while (node->right) node = node->right;
+  return node;
+}
+
+static wf__order_node *first_of(const stream_set *s) {
+  for (; s; s = s->next)
+    if (s->any) return lowest(s->classes[occupied_from(s, 0)]);
+  return NULL;
+}
+
+static wf__order_node *behind(const wf__free_set *set, const wf__order_key *key, bool itself) {
+  const stream_set *s = from(set, key->stream);
+  if (!s || s->stream != key->stream) return first_of(s);
+  uint32_t class = class_of(key->size);
+  wf__order order = {.root = s->classes[class]};
+  if (order.root) {
+    wf__order_node *node = itself ? wf__order_at_least(&order, key) : wf__order_after(&order, key);
+    if (node) return node;
+  }
+  class = occupied_from(s, class + 1);
+  return class < CLASSES ? lowest(s->classes[class]) : first_of(s->next);
+}
+
+wf__order_node *wf__free_set_at_least(const wf__free_set *set, const wf__order_key *key) {
+  return behind(set, key, true);
+}
+
+wf__order_node *wf__free_set_after(const wf__free_set *set, const wf__order_key *key) {
+  return behind(set, key, false);
+}
+
+static wf__order_node *last_of(const stream_set *s) {
+  uint32_t class = occupied_before(s, CLASSES);
+  return class < CLASSES ? highest(s->classes[class]) : NULL;
+}
+
+wf__order_node *wf__free_set_before(const wf__free_set *set, const wf__order_key *key) {
+  const stream_set *lower = NULL;
+  for (const stream_set *s = set->streams; s && s->stream < key->stream; s = s->next)
+    if (s->any) lower = s;
+  const stream_set *s = find(set, key->stream);
+  if (s) {
+    uint32_t class = class_of(key->size);
+    wf__order order = {.root = s->classes[class]};
+    wf__order_node *node = wf__order_before(&order, key);
+    if (node) return node;
+    class = occupied_before(s, class);
+    if (class < CLASSES) return highest(s->classes[class]);
+  }
+  return lower ? last_of(lower) : NULL;
+}
