@@ -2,7 +2,7 @@
 #ifndef WF_AUDIT_REPLAY_SEARCH_H
 #define WF_AUDIT_REPLAY_SEARCH_H
 
-#include "audit/replay.h"
+#include "audit/alloc_replay.h"
 
 /* One row of the table. */
 typedef struct wf__replay_row {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "audit/memory_layout.h"
-#include "audit/replay.h"
+#include "audit/alloc_replay.h"
 #include "base/host.h"
 
 /* A block whose length isn't known yet. */

@@ -192,4 +192,4 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(without_host_memory_it_fails_and_leaks_nothing),
 };
 
-int main(void) { return cmocka_run_group_tests_name("audit/replay", tests, set_up, tear_down); }
+int main(void) { return cmocka_run_group_tests_name("audit/alloc_replay", tests, set_up, tear_down); }

@@ -1,6 +1,6 @@
 /* Plays the requests of a history. When it follows the recording, the driver gives the recorded addresses and refuses as long as the
  * recording gave segments back before it got one: what was refused leaves no other trace. */
-#include "audit/replay.h"
+#include "audit/alloc_replay.h"
 
 #include "base/host.h"
 #include "memory/policy.h"

@@ -1,6 +1,6 @@
 /* A recorded history played again on the allocator policy: as it was, to see whether the policy does the same, or under other settings. */
-#ifndef WF_AUDIT_REPLAY_H
-#define WF_AUDIT_REPLAY_H
+#ifndef WF_AUDIT_ALLOC_REPLAY_H
+#define WF_AUDIT_ALLOC_REPLAY_H
 
 #include "audit/history.h"
 
