@@ -153,6 +153,11 @@ std::vector<CopyCase> copyCases() {
        to([](const Tensor &x) { return x.permute({0, 2, 3, 1}); })},
       {"nhwc_to_nchw_u8_32x224x224x3", 2 * images, {{u8, {32, 3, 224, 224}}, {u8, {32, 224, 224, 3}}}, channelsFirst},
       {"u8nhwc_to_f32nchw", 5 * images, {{f32, {32, 3, 224, 224}}, {u8, {32, 224, 224, 3}}}, channelsFirst},
+      {"u8nhwc_to_f32nchw_scaled", 5 * images, {{u8, {32, 224, 224, 3}}, {f32, {3, 1, 1}}, {f32, {3, 1, 1}}},
+       [](const Operands &t) {
+         Tensor planes = t[0].permute({0, 3, 1, 2}).to(t[1].options(), false, true, at::MemoryFormat::Contiguous);
+         return planes.mul_(t[1]).add_(t[2]);
+       }},
       {"bthd_to_bhtd_8x512x12x64", 8.0 * 8 * 512 * 12 * 64, {{f32, {8, 12, 512, 64}}, {f32, {8, 512, 12, 64}}},
        to([](const Tensor &x) { return x.transpose(1, 2); })},
       {"reverse_dims_64^4", 8 * square, {{f32, {64, 64, 64, 64}}, {f32, {64, 64, 64, 64}}},

@@ -34,6 +34,15 @@ int main(void) {
       printf("%s: %lld bytes read, %lld written\n", wf_event_kind_name(rows[i].kind), (long long)rows[i].bytes_read,
              (long long)rows[i].bytes_written);
   wf_trace_release(rows);
+
+  /* Pixels to normalised numbers: cast, scaled and laid out in one pass, with a factor and a summand for each channel. */
+  const uint8_t pixels[] = {0, 51, 102, 255, 204, 153};
+  const float scale[] = {1 / 255.0f, 2 / 255.0f, 3 / 255.0f}, shift[] = {0, -1, 10};
+  wf_tensor *picture = wf_from_data(pixels, WF_SHAPE(1, 1, 2, 3), WF_U8);
+  wf_tensor *factors = wf_from_data(scale, WF_SHAPE(3), WF_F32), *summands = wf_from_data(shift, WF_SHAPE(3), WF_F32);
+  wf_tensor *numbers = wf_scale_shift_channels(wf_permute(picture, WF_SHAPE(0, 3, 1, 2)), factors, summands, 1, WF_F32,
+                                               WF_FORMAT_CONTIGUOUS);
+  show("planes", wf_view(numbers, WF_SHAPE(3, 2)));
   wf_scope_end(scope, NULL);
   return wf_error_take().status != WF_OK;
 }

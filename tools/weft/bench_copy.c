@@ -5,7 +5,7 @@
  * a case allocates itself are kept until as many bytes lie between, so that the allocator gives a cold block back, not a fresh one.
  * Warm: the same buffers every time, 15 runs in a row, memcpy before and behind.
  *
- * cat_dim1_2x4096x2048 allocates its result as well. */
+ * cat_dim1_2x4096x2048 and u8nhwc_to_f32nchw_scaled (pictures to numbers with a factor and a summand a channel) allocate theirs as well. */
 #include "bench.h"
 
 #include <stdlib.h>
@@ -43,6 +43,9 @@ static wf_tensor *transposed(wf_tensor *const *t) { return to(t[0], wf_t(t[1]));
 static wf_tensor *contiguous(wf_tensor *const *t) { return wf_contiguous(wf_t(t[0]), WF_FORMAT_CONTIGUOUS); }
 static wf_tensor *permuted_0231(wf_tensor *const *t) { return to(t[0], wf_permute(t[1], WF_SHAPE(0, 2, 3, 1))); }
 static wf_tensor *permuted_0312(wf_tensor *const *t) { return to(t[0], wf_permute(t[1], WF_SHAPE(0, 3, 1, 2))); }
+static wf_tensor *scaled(wf_tensor *const *t) {
+  return wf_scale_shift_channels(wf_permute(t[0], WF_SHAPE(0, 3, 1, 2)), t[1], t[2], 1, WF_F32, WF_FORMAT_CONTIGUOUS);
+}
 static wf_tensor *swapped_12(wf_tensor *const *t) { return to(t[0], wf_transpose(t[1], 1, 2)); }
 static wf_tensor *reversed(wf_tensor *const *t) { return to(t[0], wf_permute(t[1], WF_SHAPE(3, 2, 1, 0))); }
 static wf_tensor *every_second(wf_tensor *const *t) { return to(t[0], wf_slice(t[1], 1, 0, SIDE, 2)); }
@@ -76,6 +79,7 @@ static const copy_case cases[] = {
      permuted_0312,
      {{WF_U8, {32, 3, 224, 224}}, {WF_U8, {32, 224, 224, 3}}}},
     {"u8nhwc_to_f32nchw", 5 * IMAGES, permuted_0312, {{WF_F32, {32, 3, 224, 224}}, {WF_U8, {32, 224, 224, 3}}}},
+    {"u8nhwc_to_f32nchw_scaled", 5 * IMAGES, scaled, {{WF_U8, {32, 224, 224, 3}}, {WF_F32, {3}}, {WF_F32, {3}}}},
     {"bthd_to_bhtd_8x512x12x64",
      2.0 * 8 * 512 * 12 * 64 * 4,
      swapped_12,
