@@ -65,7 +65,7 @@ for line in min p10 p25 median p75 max; do
 done
 
 ok "no suite is misuse" ends 2 "which suite" "$weft" bench
-ok "an unknown suite is misuse" ends 2 "there are: micro, copy, loader" "$weft" bench copies
+ok "an unknown suite is misuse" ends 2 "there are: micro, copy" "$weft" bench copies
 ok "two suites are misuse" ends 2 "one suite at a time" "$weft" bench micro copy
 ok "a broken expression is misuse" ends 2 "no regular expression" "$weft" bench copy --filter '('
 ok "no number of layouts is misuse" ends 2 "whole number from 1" "$weft" bench copy --random 0
