@@ -47,6 +47,18 @@ static void widen_elements(wf__copy_method *m) {
   }
 }
 
+/* Groups of channels that follow each other on both sides are one row, in which the factors go round. */
+static void join_channels(wf__copy_method *m) {
+  while (m->ndim > 1) {
+    wf__copy_dim *last = &m->dim[m->ndim - 1], *outer = last - 1;
+    if (!last->by || last->to != m->to_size || last->from != m->from_size) return;
+    if (outer->to != last->to * last->size || outer->from != last->from * last->size) return;
+    last->size *= outer->size;
+    *outer = *last;
+    m->ndim--;
+  }
+}
+
 /* Among equals the one that the destination has faster, too. */
 static int fastest_of_source(const wf__copy_method *m) {
   int fastest = -1;
@@ -279,7 +291,9 @@ static void choose_copy(const wf_plan *plan, wf__copy_method *m) {
   m->from = plan->operand[1].dtype;
   m->from_size = (int64_t)wf_dtype_size(m->from);
   m->converts = m->scaled || m->to != m->from;
+  m->channels = m->ndim ? m->dim[m->ndim - 1].size : 1;
   if (!m->converts) widen_elements(m);
+  if (m->scaled) join_channels(m);
   m->fastest = fastest_of_source(m);
   const wf__copy_dim *last = &m->dim[m->ndim ? m->ndim - 1 : 0];
   if (m->ndim == 0 || (m->ndim == 1 && last->to == m->to_size && last->from == m->from_size)) {

@@ -56,7 +56,7 @@ typedef struct wf__copy_method {
   /* Tiles: the dims of columns and of rows, fastest first, the others of a tile, and those whose extents make one run of the destination. */
   int columns, rows, others, run;
   uint8_t column[WF_MAX_DIMS], row[WF_MAX_DIMS], other[WF_MAX_DIMS];
-  int64_t unit;           /* MOVES: bytes of a run */
+  int64_t channels;       /* scaled copies whose factors move along the last dim: after how many they go round */
   int64_t tile_bytes;     /* of the buffer */
   int64_t stage_pitch;    /* bytes between rows of the stage */
   int64_t band;           /* STRAIGHT: elements of the source's rows that are turned at a time */

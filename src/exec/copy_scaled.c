@@ -22,9 +22,8 @@ void wf__copy_scale_of(wf__copy_scale *s, const wf__copy_method *m, const wf_pla
   s->to_size = m->to_size;
   s->factor = plan->operand[2].data;
   s->shift = plan->operand[3].data;
-  const wf__copy_dim *last = &m->dim[m->ndim - 1];
-  s->step = m->ndim && last->by ? 1 : 0;
-  s->period = s->step ? last->size : 1;
+  s->step = m->ndim && m->dim[m->ndim - 1].by ? 1 : 0;
+  s->period = s->step ? m->channels : 1;
   if (s->step && s->period * 2 <= WF__COPY_PERIOD) repeat(s, s->period);
 }
 
@@ -43,11 +42,12 @@ static void scale_block(const wf__copy_scale *s, char *dst, const char *src, int
 
 void wf__copy_scaled(const wf__copy_scale *s, char *dst, const char *src, int64_t n, int64_t by) {
   int64_t first = by / (int64_t)sizeof(float);
+  if (s->step) first %= s->period;
   for (int64_t i = 0; i < n;) {
     int64_t count = s->step && s->period - first < WF__COPY_PERIOD ? s->period - first : WF__COPY_PERIOD;
     if (count > n - i) count = n - i;
     scale_block(s, dst + i * s->to_size, src + i * s->from_size, count, first);
     i += count;
-    if (s->step) first = (first + count) % s->period;
+    if (s->step) first = first + count == s->period ? 0 : first + count;
   }
 }

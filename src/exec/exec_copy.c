@@ -62,11 +62,10 @@ void wf__copy_row_move(const wf__copy_row *row, char *dst, const char *src, int6
   } else if (!converts(row) && from_consecutive) {
     row->kernels->scatter[row->to_log](dst, row->to_stride, src, n);
   } else {
-    int64_t step = row->scale ? row->scale->step * (int64_t)sizeof(float) : 0,
-            round = step ? row->scale->period * step : 1;
+    int64_t step = row->scale ? row->scale->step * (int64_t)sizeof(float) : 0;
     for (int64_t i = 0; i < n; i += BLOCK)
       move_block(row, dst + i * row->to_stride, src + i * from_stride, from_stride, n - i < BLOCK ? n - i : BLOCK,
-                 step ? (by + i * step) % round : by);
+                 by + i * step);
   }
 }
 
