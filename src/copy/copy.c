@@ -1,6 +1,8 @@
 /* Copies and fills within one device: shapes, overlap of source and destination, accounting. Methods are exec/'s, by form. */
 #include "copy/internal.h"
 
+#include <stddef.h>
+#include <string.h>
 #include <weft/trace.h>
 #include "base/log.h"
 
@@ -19,10 +21,25 @@ static wf_status check_broadcast(const wf_tensor *dst, const wf_tensor *src) {
                   wf__dims_text(wf_dims_of(shape, n), b));
 }
 
+/* Clears what a copy's plan uses and others may look at: not the 2 KB of strides, shapes and parameters that it has no use for. */
+static void begin_plan(wf_plan *plan, int ndim) {
+  memset(plan, 0, offsetof(wf_plan, operand));
+  for (int o = 0; o < WF_PLAN_OPERANDS; o++) plan->operand[o].data = NULL;
+  memset(plan->rank, 0, sizeof plan->rank);
+  plan->tag = (wf_tag){0};
+  plan->family = WF_FAMILY_COPY;
+  plan->operands = 2;
+  plan->outputs = 1;
+  plan->ndim = (uint8_t)ndim;
+}
+
 wf_status wf__copy_plan(wf_plan *plan, const wf_tensor *dst, const wf_tensor *src) {
   WF__TRY(check_broadcast(dst, src));
-  *plan = (wf_plan){.family = WF_FAMILY_COPY, .operands = 2, .outputs = 1, .ndim = (uint8_t)dst->layout.ndim};
-  wf__operand_of(dst, &plan->operand[0]);
+  begin_plan(plan, dst->layout.ndim);
+  wf_operand *to = &plan->operand[0];
+  to->data = wf__data(dst);
+  to->dtype = (wf_dtype)dst->dtype;
+  for (int d = 0; d < dst->layout.ndim; d++) to->stride[d] = dst->layout.stride[d] * (int64_t)wf__itemsize(dst);
   wf_operand *from = &plan->operand[1];
   from->data = wf__data(src);
   from->dtype = (wf_dtype)src->dtype;
@@ -160,6 +177,32 @@ void wf__copy_fill_plan(wf_plan *plan, const wf_tensor *dst) {
   *plan = (wf_plan){.family = WF_FAMILY_COPY, .operands = 1, .outputs = 1, .ndim = (uint8_t)dst->layout.ndim};
   wf__operand_of(dst, &plan->operand[0]);
   for (int d = 0; d < dst->layout.ndim; d++) plan->size[d] = dst->layout.size[d];
+}
+
+/* The i-th of the parts of `out` along dim, laid out as the part is; `start` is where it begins. */
+static void part_plan(wf_plan *plan, const wf_tensor *out, int64_t dim, bool stacked, int64_t start,
+                      const wf_tensor *part) {
+  int64_t to_size = (int64_t)wf__itemsize(out), from_size = (int64_t)wf__itemsize(part);
+  begin_plan(plan, part->layout.ndim);
+  wf_operand *to = &plan->operand[0], *from = &plan->operand[1];
+  to->data = (char *)wf__data(out) + start * out->layout.stride[dim] * to_size;
+  to->dtype = (wf_dtype)out->dtype;
+  from->data = wf__data(part);
+  from->dtype = (wf_dtype)part->dtype;
+  for (int d = 0; d < part->layout.ndim; d++) {
+    plan->size[d] = part->layout.size[d];
+    to->stride[d] = out->layout.stride[d + (stacked && d >= dim)] * to_size;
+    from->stride[d] = part->layout.stride[d] * from_size;
+  }
+}
+
+wf_status wf__copy_part(wf_tensor *out, int64_t dim, bool stacked, int64_t start, const wf_tensor *part) {
+  if (part->layout.numel == 0) return WF_OK;
+  wf_plan plan;
+  part_plan(&plan, out, dim, stacked, start, part);
+  wf__copy_form(&plan);
+  WF__TRY(wf__copy_account(&plan, part, false));
+  return wf__launch(wf__device_of(out), &plan);
 }
 
 wf_status wf__fill(wf_tensor *dst, wf_scalar value) {

@@ -11,6 +11,9 @@
  * those). non_blocking as in PyTorch: transfers between devices return before they are done when the host side is pinned.
  * implicit: nobody asked for this copy; subject to wf_copy_policy. */
 wf_status wf__copy(wf_tensor *dst, const wf_tensor *src, bool non_blocking, bool implicit);
+/* The part of `out`, a new tensor on the same device, that begins at index `start` of `dim` := part. stacked: part lacks that dim and fills one
+ * index of it. The sizes fit. As cheap as a copy can be: no view is made. */
+wf_status wf__copy_part(wf_tensor *out, int64_t dim, bool stacked, int64_t start, const wf_tensor *part);
 /* dst := number in every element. */
 wf_status wf__fill(wf_tensor *dst, wf_scalar value);
 /* A contiguous copy in `format`, or self with one more reference when it already is. Caller's reference. */

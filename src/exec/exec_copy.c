@@ -8,8 +8,10 @@
 #include "exec/threads.h"
 #include "exec/walk.h"
 
-#define BLOCK 512   /* elements of a block on the stack: 4 KiB of f64, so that two blocks stay in L1 */
-#define CHUNK 65536 /* elements of a row that one thread takes at a time */
+#define BLOCK 512              /* elements of a block on the stack: 4 KiB of f64, so that two blocks stay in L1 */
+#define SMALL_BYTES (16 << 10) /* of runs that are copied without looking for a method */
+#define FEW_ELEMENTS 200       /* that are copied one by one; a method costs some 200 ns, an element less than one */
+#define CHUNK 65536            /* elements of a row that one thread takes at a time */
 
 /* ---- one row ------------------------------------------------------------------------------------------------------------- */
 
@@ -193,7 +195,51 @@ static void run_straight(job *j, const wf__copy_method *m, const wf_plan *plan) 
   wf__parallel(j->walk.count * j->chunks, 1, do_straight, j);
 }
 
+/* ---- few elements -------------------------------------------------------------------------------------------------------------- */
+
+#define FEW(bytes)                       \
+  for (int64_t i = 0; i < n[0]; i++)     \
+    for (int64_t k = 0; k < n[1]; k++)   \
+      for (int64_t l = 0; l < n[2]; l++) \
+        memcpy(dst + i * to[0] + k * to[1] + l * to[2], src + i * from[0] + k * from[1] + l * from[2], bytes);
+
+static void move_few(const wf_plan *plan, int64_t size) {
+  char *dst = plan->operand[0].data;
+  const char *src = plan->operand[1].data;
+  int64_t n[3] = {1, 1, 1}, to[3] = {0}, from[3] = {0};
+  for (int d = 0, at = 3 - plan->ndim; d < plan->ndim; d++, at++) {
+    n[at] = plan->size[d];
+    to[at] = plan->operand[0].stride[d];
+    from[at] = plan->operand[1].stride[d];
+  }
+  switch (size) {
+    case 1: FEW(1) break;
+    case 2: FEW(2) break;
+    case 4: FEW(4) break;
+    default: FEW(8) break;
+  }
+}
+
+/* What isn't worth a choice: one run, equal rows, few elements. A copy of 64 floats is a call of memcpy. */
+static bool copy_small(const wf_plan *plan) {
+  const wf_operand *to = &plan->operand[0], *from = &plan->operand[1];
+  if (plan->operands != 2 || plan->ndim > 3 || to->dtype != from->dtype || !from->data) return false;
+  int64_t size = (int64_t)wf_dtype_size(to->dtype), count = 1;
+  for (int d = 0; d < plan->ndim; d++) count *= plan->size[d];
+  if (count * size > SMALL_BYTES || count == 0) return count == 0;
+  int last = plan->ndim - 1;
+  bool runs = last < 0 || (to->stride[last] == size && from->stride[last] == size);
+  if (runs && plan->ndim <= 1) memcpy(to->data, from->data, (size_t)(count * size));
+  else if (runs && plan->ndim == 2)
+    wf__kernels_now()->move_units(to->data, to->stride[0], from->data, from->stride[0], plan->size[0],
+                                  plan->size[1] * size);
+  else if (count <= FEW_ELEMENTS) move_few(plan, size);
+  else return false;
+  return true;
+}
+
 wf_status wf__exec_copy(const wf_plan *plan) {
+  if (copy_small(plan)) return WF_OK;
   wf__copy_method m;
   wf__copy_choose(plan, &m);
   if (m.how == WF__COPY_NOTHING) return WF_OK;

@@ -99,7 +99,7 @@ static wf_status fill_cat(wf_tensor *out, wf_tensors tensors, int64_t dim) {
   for (int i = 0; i < tensors.n; i++) {
     const wf_tensor *t = tensors.at[i];
     if (is_skipped(t)) continue;
-    WF__TRY(wf__put_part(out, dim, start, t->layout.size[dim], t));
+    WF__TRY(wf__copy_part(out, dim, false, start, t));
     start += t->layout.size[dim];
   }
   return WF_OK;
@@ -159,19 +159,6 @@ static wf_status stack_layout(wf_tensors tensors, int64_t dim, wf_dtype dtype, w
   return WF_OK;
 }
 
-/* The i-th part of the result, with one dimension less. */
-static wf_status put_entry(wf_tensor *out, int64_t dim, int64_t i, const wf_tensor *source) {
-  wf__layout layout = out->layout;
-  layout.offset += i * layout.stride[dim];
-  wf__layout_drop(&layout, dim);
-  layout.numel = source->layout.numel;
-  wf_tensor *part = wf__tensor_alias(out, (wf_dtype)out->dtype, &layout);
-  if (!part) return wf__self.pending;
-  wf_status status = wf__copy(part, source, false, false);
-  wf__tensor_release(part);
-  return status;
-}
-
 wf_tensor *wf_stack(wf_tensors tensors, int64_t dim) {
   WF__OP("stack", NULL);
   wf__layout layout;
@@ -183,6 +170,6 @@ wf_tensor *wf_stack(wf_tensors tensors, int64_t dim) {
   WF__TRY_OR(stack_layout(tensors, dim, dtype, &layout), NULL);
   wf_tensor *out = wf__tensor_empty(wf__device_of(tensors.at[0]), dtype, &layout);
   wf__node *node = out ? record_list(&stack_class, tensors, dim, false) : NULL;
-  for (int i = 0; out && !wf__self.pending && i < tensors.n; i++) put_entry(out, dim, i, tensors.at[i]);
+  for (int i = 0; out && !wf__self.pending && i < tensors.n; i++) wf__copy_part(out, dim, true, i, tensors.at[i]);
   return wf__finish(out, node);
 }
