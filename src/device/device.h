@@ -40,8 +40,17 @@ typedef struct wf__memory {
   wf__device *device;
 } wf__memory;
 
-/* The open device, opening it at first use. NULL on error (WF_DEVICE); cpu fails only when host memory is out at its first use. */
-wf__device *wf__device_get(wf_device id);
+/* Opens the device at first use. */
+wf__device *wf__device_open(wf_device id);
+extern wf__device *wf__devices[WF__DEVICE_SLOTS]; /* registry.c; read without its lock, by acquire */
+/* The open device, opening it at first use. NULL on error (WF_DEVICE); cpu fails only when host memory is out at its first use, or its
+ * settings can't be read. */
+static inline wf__device *wf__device_get(wf_device id) {
+  bool known = (unsigned)id.type < WF__DEVICE_TYPES && (unsigned)id.index < WF__DEVICES_PER_TYPE;
+  wf__device *d =
+      known ? __atomic_load_n(&wf__devices[id.type * WF__DEVICES_PER_TYPE + id.index], __ATOMIC_ACQUIRE) : NULL;
+  return WF__LIKELY(d != NULL) ? d : wf__device_open(id);
+}
 /* The open device of a slot, NULL if none is open there. */
 wf__device *wf__device_at(int slot);
 /* The device whose pinned host memory serves cpu tensors: cuda:0 if there is one, else sim:0. NULL on error. */
@@ -49,7 +58,8 @@ wf__device *wf__device_accelerator(void);
 /* Closes every open device and gives its memory back. No storage, stream or event of theirs may be left, and no other thread may use
  * one: for tests, and for whoever unloads the library. */
 void wf__devices_close(void);
-/* Memory for `bytes` on the device, or pinned host memory that serves it, for use on `stream`. bytes 0: all NULL. */
+/* Memory for `bytes` on the device, or pinned host memory that serves it, for use on `stream` (NULL: the current one). bytes 0: all
+ * NULL. */
 wf_status wf__memory_new(wf__device *device, bool pinned, size_t bytes, wf_stream *stream, wf__memory *memory);
 void wf__memory_free(wf__memory *memory);
 /* The memory is used on `stream` as well: freed, it waits for what is queued there by then. Call it before the work is enqueued: it

@@ -247,26 +247,17 @@ static wf_status no_memory(wf__device *device, struct wf__pool *pool, size_t byt
   return wf__self.pending;
 }
 
-/* Of a device without streams, the host above all: nothing can be waiting, and a small block costs no lock. */
-static wf_status take_at_once(wf__device *device, size_t bytes, const char *owner, wf__memory *memory) {
-  wf_block *block = wf__pool_alloc(device->memory, bytes, 0, owner);
-  if (WF__UNLIKELY(!block)) return no_memory(device, device->memory, bytes);
-  *memory = (wf__memory){
-      .address = (void *)wf_block_address(block), .block = block, .pool = device->memory, .device = device};
-  if (wf__tracing()) trace_memory(memory, WF_EVENT_ALLOC, device->id, 0, wf_block_size(block));
-  return WF_OK;
-}
+static const char *asker(void) { return wf__self.frame ? wf__self.frame->op : NULL; }
 
-wf_status wf__memory_new(wf__device *device, bool pinned, size_t bytes, wf_stream *stream, wf__memory *memory) {
+__attribute__((noinline)) static wf_status take_ordered(wf__device *device, bool pinned, size_t bytes,
+                                                        wf_stream *stream, wf__memory *memory) {
   *memory = (wf__memory){0};
-  if (!bytes) return WF_OK;
-  const char *owner = wf__self.frame ? wf__self.frame->op : NULL;
-  if (WF__LIKELY(!pinned && !device->backend->asynchronous)) return take_at_once(device, bytes, owner, memory);
   if (pinned && device->id.type == WF_DEVICE_CPU && !(device = wf__device_accelerator())) return wf__self.pending;
   struct wf__pool *pool = wf__memory_pool(device, pinned);
   if (!pool) return wf__self.pending;
   bool clean = !wf__self.pending;
-  wf_block *block = wf__pool_alloc(pool, bytes, pinned ? 0 : stream_key(pool, stream), owner);
+  if (!stream) stream = wf__stream_now(device);
+  wf_block *block = wf__pool_alloc(pool, bytes, pinned ? 0 : stream_key(pool, stream), asker());
   if (!block) return no_memory(device, pool, bytes);
   if (WF__UNLIKELY(clean && wf__self.pending)) { /* waiting for deferred frees met a fault of the device */
     wf__pool_free(pool, block);
@@ -277,11 +268,34 @@ wf_status wf__memory_new(wf__device *device, bool pinned, size_t bytes, wf_strea
   return WF_OK;
 }
 
-void wf__memory_free(wf__memory *memory) {
-  if (!memory->block) return;
+/* A device without streams, the host above all, has nothing to wait for: a small block costs no lock there. */
+wf_status wf__memory_new(wf__device *device, bool pinned, size_t bytes, wf_stream *stream, wf__memory *memory) {
+  if (WF__UNLIKELY(!bytes)) {
+    *memory = (wf__memory){0};
+    return WF_OK;
+  }
+  if (WF__UNLIKELY(pinned || device->backend->asynchronous)) return take_ordered(device, pinned, bytes, stream, memory);
+  wf_block *block = wf__pool_alloc(device->memory, bytes, 0, asker());
+  if (WF__UNLIKELY(!block)) {
+    *memory = (wf__memory){0};
+    return no_memory(device, device->memory, bytes);
+  }
+  *memory = (wf__memory){
+      .address = (void *)wf_block_address(block), .block = block, .pool = device->memory, .device = device};
+  if (wf__tracing()) trace_memory(memory, WF_EVENT_ALLOC, device->id, 0, wf_block_size(block));
+  return WF_OK;
+}
+
+static void free_traced(wf__memory *memory) {
   size_t bytes = wf_block_size(memory->block);
   wf__pool_free(memory->pool, memory->block);
-  if (wf__tracing()) trace_memory(memory, WF_EVENT_FREE, memory->device->id, 0, bytes);
+  trace_memory(memory, WF_EVENT_FREE, memory->device->id, 0, bytes);
+}
+
+void wf__memory_free(wf__memory *memory) {
+  if (!memory->block) return;
+  if (wf__tracing()) free_traced(memory);
+  else wf__pool_free(memory->pool, memory->block);
   *memory = (wf__memory){0};
 }
 

@@ -9,7 +9,7 @@
 #include "device/device.h"
 
 static const wf_backend *backends[WF__DEVICE_TYPES];
-static wf__device *devices[WF__DEVICE_SLOTS]; /* read without the lock, by acquire */
+wf__device *wf__devices[WF__DEVICE_SLOTS];
 static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static const char *const type_names[WF__DEVICE_TYPES] = {
@@ -117,7 +117,7 @@ no_state:
   return NULL;
 }
 
-static wf__device *open_device(wf_device id) {
+wf__device *wf__device_open(wf_device id) {
   const wf_backend *backend = known_type(id.type) ? backends[id.type] : NULL;
   if (!backend || id.index < 0 || id.index >= WF__DEVICES_PER_TYPE || id.index >= backend->count()) {
     refuse_device(id);
@@ -125,22 +125,14 @@ static wf__device *open_device(wf_device id) {
   }
   int slot = id.type * WF__DEVICES_PER_TYPE + id.index;
   pthread_mutex_lock(&open_lock);
-  wf__device *d = devices[slot];
-  if (!d && (d = make_device(backend, id))) __atomic_store_n(&devices[slot], d, __ATOMIC_RELEASE);
+  wf__device *d = wf__devices[slot];
+  if (!d && (d = make_device(backend, id))) __atomic_store_n(&wf__devices[slot], d, __ATOMIC_RELEASE);
   pthread_mutex_unlock(&open_lock);
   return d;
 }
 
 wf__device *wf__device_at(int slot) {
-  return (unsigned)slot < WF__DEVICE_SLOTS ? __atomic_load_n(&devices[slot], __ATOMIC_ACQUIRE) : NULL;
-}
-
-wf__device *wf__device_get(wf_device id) {
-  if (WF__LIKELY(known_type(id.type) && (unsigned)id.index < WF__DEVICES_PER_TYPE)) {
-    wf__device *d = wf__device_at(id.type * WF__DEVICES_PER_TYPE + id.index);
-    if (WF__LIKELY(d != NULL)) return d;
-  }
-  return open_device(id);
+  return (unsigned)slot < WF__DEVICE_SLOTS ? __atomic_load_n(&wf__devices[slot], __ATOMIC_ACQUIRE) : NULL;
 }
 
 wf__device *wf__device_accelerator(void) {
@@ -150,14 +142,14 @@ wf__device *wf__device_accelerator(void) {
 
 void wf__devices_close(void) {
   for (int i = 0; i < WF__DEVICE_SLOTS; i++)
-    if (devices[i]) devices[i]->backend->device_sync(devices[i]->state);
+    if (wf__devices[i]) wf__devices[i]->backend->device_sync(wf__devices[i]->state);
   for (int i = 0; i < WF__DEVICE_SLOTS; i++) /* before any stream goes: blocks may wait for streams of another device */
-    if (devices[i]) wf__memory_close(devices[i]);
+    if (wf__devices[i]) wf__memory_close(wf__devices[i]);
   for (int i = 0; i < WF__DEVICE_SLOTS; i++) {
-    wf__device *d = devices[i];
+    wf__device *d = wf__devices[i];
     if (!d) continue;
     for (uint32_t id = d->stream_count; id-- > 0;) wf__stream_destroy(d->streams[id]);
-    devices[i] = NULL;
+    wf__devices[i] = NULL;
     d->backend->close(d->state);
     wf__release(d->streams);
     pthread_mutex_destroy(&d->lock);

@@ -50,9 +50,9 @@ static inline wf__hand *wf__hand_ready(const struct wf__pool *pool) {
   return WF__LIKELY(h->round == atomic_load_explicit(&wf__hand_round, memory_order_relaxed)) ? h : NULL;
 }
 
-/* A block of `bytes`, which aren't 0, held by `owner`; NULL: there is none at hand. */
+/* A block of `bytes` held by `owner`; NULL: there is none at hand, or nothing was asked for. */
 static inline wf_block *wf__hand_take(const struct wf__pool *pool, size_t bytes, const void *owner) {
-  size_t c = (bytes - 1) / WF__BLOCK_MIN;
+  size_t c = (bytes - 1) / WF__BLOCK_MIN; /* of 0 bytes too large for any hand */
   wf__hand *h = c < WF__HAND_CLASSES ? wf__hand_ready(pool) : NULL;
   wf_block *block = h ? h->block[c] : NULL;
   if (!block) return NULL;

@@ -168,18 +168,22 @@ static wf_block *new_block(struct wf__pool *pool, wf__hand *h, size_t bytes, uin
   return wf_block_new(a, bytes, stream);
 }
 
-wf_block *wf__pool_alloc(struct wf__pool *pool, size_t bytes, uint64_t stream, const void *owner) {
-  wf_block *block = bytes && pool->hand_bytes ? wf__hand_take(pool, bytes, owner) : NULL;
-  if (block) return block;
+__attribute__((noinline)) static wf_block *take_from_policy(struct wf__pool *pool, size_t bytes, uint64_t stream,
+                                                            const void *owner) {
   leave_other_pool(pool);
   lock(pool);
-  block = new_block(pool, hand_of_thread(pool), bytes, stream);
+  wf_block *block = new_block(pool, hand_of_thread(pool), bytes, stream);
   if (block) {
     wf_block_set_owner(block, owner);
     count_new(pool, block);
   }
   unlock(pool);
   return block;
+}
+
+wf_block *wf__pool_alloc(struct wf__pool *pool, size_t bytes, uint64_t stream, const void *owner) {
+  wf_block *block = wf__hand_take(pool, bytes, owner);
+  return WF__LIKELY(block != NULL) ? block : take_from_policy(pool, bytes, stream, owner);
 }
 
 /* Under the lock. A full hand is halved first: so that not every further free comes here. */
@@ -189,8 +193,7 @@ static void put_back(struct wf__pool *pool, wf_block *block) {
   if (!h || !wf__hand_give(pool, block)) free_now(pool, block);
 }
 
-void wf__pool_free(struct wf__pool *pool, wf_block *block) {
-  if (!block || (pool->hand_bytes && wf__hand_give(pool, block))) return;
+__attribute__((noinline)) static void give_to_policy(struct wf__pool *pool, wf_block *block) {
   if (WF__LIKELY(pthread_mutex_trylock(&pool->lock) == 0)) {
     if (has_late(pool)) free_late(pool);
     put_back(pool, block);
@@ -201,6 +204,10 @@ void wf__pool_free(struct wf__pool *pool, wf_block *block) {
     free_late(pool);
   }
   unlock(pool);
+}
+
+void wf__pool_free(struct wf__pool *pool, wf_block *block) {
+  if (block && !wf__hand_give(pool, block)) give_to_policy(pool, block);
 }
 
 wf_status wf__pool_record_stream(struct wf__pool *pool, wf_block *block, uint64_t stream) {

@@ -16,7 +16,7 @@ static const wf__node_class transpose_class = {"TransposeBackward0", transpose_a
 static const wf__node_class transpose_in_place_class = {"TransposeBackward1", transpose_apply, NULL};
 
 static wf_status transpose_layout(const wf_tensor *self, two_dims *dims, wf__layout *l) {
-  *l = self->layout;
+  wf__layout_copy(l, &self->layout);
   WF__TRY(wf__wrap_dim(&dims->a, l->ndim, true));
   WF__TRY(wf__wrap_dim(&dims->b, l->ndim, true));
   if (l->ndim == 0) return WF_OK;
@@ -91,7 +91,10 @@ static const wf__node_class permute_class = {"PermuteBackward0", permute_apply, 
 
 /* order: each dim once, wrapped. */
 static wf_tensor *permuted(const wf_tensor *self, const wf__sizes *order) {
-  wf__layout l = self->layout;
+  wf__layout l;
+  l.ndim = self->layout.ndim;
+  l.numel = self->layout.numel;
+  l.offset = self->layout.offset;
   for (int i = 0; i < l.ndim; i++) {
     l.size[i] = self->layout.size[order->at[i]];
     l.stride[i] = self->layout.stride[order->at[i]];
@@ -118,7 +121,7 @@ static wf_status permutation(const wf_tensor *self, wf_dims dims, wf__sizes *ord
 
 wf_tensor *wf_permute(const wf_tensor *self, wf_dims dims) {
   WF__OP("permute", NULL);
-  wf__sizes order = {0};
+  wf__sizes order;
   WF__TRY_OR(wf__given(self, "self"), NULL);
   WF__TRY_OR(permutation(self, dims, &order), NULL);
   return wf__give(permuted(self, &order));
@@ -213,7 +216,8 @@ static wf_status choose_dims(const wf_tensor *self, wf_dims dims, uint32_t *chos
 static wf_status squeeze_layout(const wf_tensor *self, wf_dims dims, wf__squeeze_form form, wf__layout *l) {
   uint32_t chosen = UINT32_MAX;
   if (form != WF__SQUEEZE_ALL) WF__TRY(choose_dims(self, dims, &chosen));
-  *l = self->layout;
+  l->numel = self->layout.numel;
+  l->offset = self->layout.offset;
   l->ndim = 0;
   for (int d = 0; d < self->layout.ndim; d++) {
     if (self->layout.size[d] == 1 && (chosen >> d & 1)) continue;
@@ -228,6 +232,7 @@ wf_tensor *wf__squeeze(const wf_tensor *self, wf_dims dims, wf__squeeze_form for
   wf__layout layout;
   WF__TRY_OR(wf__given(self, "self"), NULL);
   WF__TRY_OR(squeeze_layout(self, dims, form, &layout), NULL);
+  if (WF__LIKELY(!wf__may_need_grad(self))) return wf__give(wf__tensor_view(self, &layout));
   wf__sizes sizes = wf__sizes_of(self);
   return wf__give(wf__view_of(self, &layout, squeeze_class(false, form), &sizes, sizeof sizes));
 }
@@ -265,7 +270,7 @@ static wf_status unsqueeze_layout(const wf_tensor *self, int64_t *dim, wf__layou
   WF__TRY(wf__wrap_dim(dim, old->ndim + 1, true));
   WF__CHECK(old->ndim < WF_MAX_DIMS, WF_RUNTIME, "tensors have at most %d dimensions, but got %d", WF_MAX_DIMS,
             old->ndim + 1);
-  *l = *old;
+  wf__layout_copy(l, old);
   for (int d = old->ndim; d > *dim; d--) {
     l->size[d] = old->size[d - 1];
     l->stride[d] = old->stride[d - 1];

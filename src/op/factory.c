@@ -14,9 +14,7 @@ wf_status wf__factory_options(const wf_tensor_options *given, wf_dtype inferred,
   return WF_OK;
 }
 
-wf_tensor *wf__factory_laid_out(const wf__layout *layout, const wf_tensor_options *options) {
-  size_t nbytes;
-  WF__TRY_OR(wf__layout_nbytes(layout, wf_dtype_size(options->dtype), &nbytes), NULL);
+static wf_tensor *made(const wf__layout *layout, size_t nbytes, const wf_tensor_options *options) {
   wf__device *device = wf__device_get(options->device);
   if (!device) return NULL;
   if (options->pinned && device->id.type != WF_DEVICE_CPU) {
@@ -26,11 +24,18 @@ wf_tensor *wf__factory_laid_out(const wf__layout *layout, const wf_tensor_option
   return wf__tensor_wrap(wf__storage_new(device, nbytes, options->pinned), options->dtype, layout);
 }
 
+wf_tensor *wf__factory_laid_out(const wf__layout *layout, const wf_tensor_options *options) {
+  size_t nbytes;
+  WF__TRY_OR(wf__layout_nbytes(layout, wf_dtype_size(options->dtype), &nbytes), NULL);
+  return made(layout, nbytes, options);
+}
+
 wf_tensor *wf__factory_sized(wf_dims size, const wf_tensor_options *options) {
   wf__layout layout;
-  WF__TRY_OR(wf__layout_contiguous(&layout, size, wf_dtype_size(options->dtype)), NULL);
+  size_t item = wf__dtype_bytes(options->dtype);
+  WF__TRY_OR(wf__layout_contiguous(&layout, size, item), NULL);
   if (options->format != WF_FORMAT_CONTIGUOUS) WF__TRY_OR(wf__layout_restride(&layout, options->format), NULL);
-  return wf__factory_laid_out(&layout, options);
+  return made(&layout, (size_t)layout.numel * item, options); /* packed in both cases; the product has been checked */
 }
 
 wf_tensor *wf__factory_give(wf_tensor *t, const wf_tensor_options *options) {

@@ -9,12 +9,19 @@ static const wf__node_class unsafe_view_class = {"UnsafeViewBackward0", wf__resh
 /* Layout of self as `size`, in which a -1 has been filled in. */
 static bool view_layout(const wf_tensor *self, wf_dims size, wf__layout *out) {
   int64_t stride[WF_MAX_DIMS];
+  if (WF__LIKELY(self->layout.numel)) { /* the sizes have been checked: their product is the same */
+    out->ndim = size.n;
+    out->numel = self->layout.numel;
+    out->offset = self->layout.offset;
+    for (int i = 0; i < size.n; i++) out->size[i] = size.at[i];
+    return wf__view_strides(&self->layout, size, out->stride);
+  }
   if (!wf__view_strides(&self->layout, size, stride)) return false;
   return wf__layout_strided(out, size, wf_dims_of(stride, size.n), self->layout.offset) == WF_OK;
 }
 
 static wf_tensor *view(const wf_tensor *self, const wf__layout *layout) {
-  if (WF__LIKELY(!wf__may_need_grad(self))) return wf__view_plain(self, layout);
+  if (WF__LIKELY(!wf__may_need_grad(self))) return wf__tensor_view(self, layout);
   wf__sizes sizes = wf__sizes_of(self);
   return wf__view_of(self, layout, &view_class, &sizes, sizeof sizes);
 }

@@ -30,7 +30,8 @@ static int64_t clamp_bound(int64_t bound, int64_t low, int64_t size) {
 }
 
 static wf_tensor *slice(const wf_tensor *self, slice_payload *p) {
-  wf__layout l = self->layout;
+  wf__layout l;
+  wf__layout_copy(&l, &self->layout);
   if (l.ndim == 0) {
     wf__fail(WF_INDEX, "slice() cannot be applied to a 0-dim tensor.");
     return NULL;
@@ -43,18 +44,23 @@ static wf_tensor *slice(const wf_tensor *self, slice_payload *p) {
   int64_t size = l.size[p->dim], stride = l.stride[p->dim];
   p->start = clamp_bound(p->start == WF_NONE ? 0 : p->start, 0, size);
   p->end = clamp_bound(p->end == WF_NONE ? size : p->end, p->start, size);
-  p->sizes = wf__sizes_of(self);
-  int64_t length = p->end - p->start, count = length / p->step + (length % p->step != 0);
+  int64_t length = p->end - p->start, count = p->step == 1 ? length : length / p->step + (length % p->step != 0);
   l.offset += p->start * stride;
   l.size[p->dim] = count;
   /* A step past the end is never taken; torch lets the product wrap, here it stays a stride. */
   if (__builtin_mul_overflow(stride, p->step, &l.stride[p->dim])) l.stride[p->dim] = count > 1 ? stride : 0;
   WF__TRY_OR(wf__layout_recount(&l), NULL);
+  if (WF__LIKELY(!wf__may_need_grad(self))) return wf__tensor_view(self, &l);
+  p->sizes = wf__sizes_of(self);
   return wf__view_of(self, &l, &slice_class, p, sizeof *p);
 }
 
 wf_tensor *wf__slice(const wf_tensor *self, int64_t dim, int64_t start, int64_t end, int64_t step) {
-  slice_payload p = {.dim = dim, .start = start, .end = end, .step = step};
+  slice_payload p; /* its sizes are filled in where a gradient is recorded */
+  p.dim = dim;
+  p.start = start;
+  p.end = end;
+  p.step = step;
   return slice(self, &p);
 }
 
@@ -101,7 +107,7 @@ static const wf__node_class select_class = {"SelectBackward0", select_apply, NUL
 
 static wf_status select_layout(const wf_tensor *self, select_payload *p, wf__layout *l) {
   char text[WF__DIMS_TEXT];
-  *l = self->layout;
+  wf__layout_copy(l, &self->layout);
   WF__CHECK(l->ndim > 0, WF_INDEX, "select() cannot be applied to a 0-dim tensor.");
   WF__TRY(wf__wrap_dim(&p->dim, l->ndim, true));
   int64_t size = l->size[p->dim];
@@ -116,10 +122,13 @@ static wf_status select_layout(const wf_tensor *self, select_payload *p, wf__lay
 
 wf_tensor *wf_select(const wf_tensor *self, int64_t dim, int64_t index) {
   WF__OP("select", NULL);
-  select_payload p = {.dim = dim, .index = index};
+  select_payload p;
+  p.dim = dim;
+  p.index = index;
   wf__layout layout;
   WF__TRY_OR(wf__given(self, "self"), NULL);
   WF__TRY_OR(select_layout(self, &p, &layout), NULL);
+  if (WF__LIKELY(!wf__may_need_grad(self))) return wf__give(wf__tensor_view(self, &layout));
   p.sizes = wf__sizes_of(self);
   return wf__give(wf__view_of(self, &layout, &select_class, &p, sizeof p));
 }

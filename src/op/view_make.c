@@ -12,7 +12,7 @@ wf__node *wf__view_node(const wf_tensor *self, const wf__node_class *cls, const 
 
 wf_tensor *wf__view_of(const wf_tensor *self, const wf__layout *layout, const wf__node_class *cls, const void *payload,
                        size_t bytes) {
-  if (WF__LIKELY(!wf__may_need_grad(self))) return wf__view_plain(self, layout);
+  if (WF__LIKELY(!wf__may_need_grad(self))) return wf__tensor_view(self, layout);
   wf_tensor *view = wf__tensor_view(self, layout);
   wf__node *node = view ? wf__view_node(self, cls, payload, bytes) : NULL;
   if (view && !wf__self.pending) wf__view_made(view, self, WF__VIEW_DEFAULT, node, 0);
@@ -20,12 +20,6 @@ wf_tensor *wf__view_of(const wf_tensor *self, const wf__layout *layout, const wf
   if (!wf__self.pending) return view;
   wf__tensor_release(view);
   return NULL;
-}
-
-wf_tensor *wf__view_plain(const wf_tensor *self, const wf__layout *layout) {
-  wf_tensor *view = wf__tensor_view(self, layout);
-  if (WF__LIKELY(view != NULL)) wf__view_made(view, self, WF__VIEW_DEFAULT, NULL, 0);
-  return view;
 }
 
 wf_status wf__view_in_place_begin(const wf_tensor *self) {

@@ -8,11 +8,10 @@
 
 /* The node of a view of self, with a copy of the payload; NULL when no gradient is recorded, or with an error record. */
 wf__node *wf__view_node(const wf_tensor *self, const wf__node_class *cls, const void *payload, size_t bytes);
-/* A tracked view of self with that layout and derivative. Caller's reference. */
+/* A tracked view of self with that layout and derivative. Caller's reference. Fronts that would have to fill a payload for nothing
+ * ask wf__may_need_grad first, and call wf__tensor_view. */
 wf_tensor *wf__view_of(const wf_tensor *self, const wf__layout *layout, const wf__node_class *cls, const void *payload,
                        size_t bytes);
-/* The same where wf__may_need_grad has said no: fronts that would have to fill a payload for nothing ask it first. */
-wf_tensor *wf__view_plain(const wf_tensor *self, const wf__layout *layout);
 /* Before self's geometry is changed in place: refuses a missing tensor and what autograd refuses. */
 wf_status wf__view_in_place_begin(const wf_tensor *self);
 /* Gives self that layout: version +1, history. */

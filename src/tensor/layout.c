@@ -78,7 +78,25 @@ static wf_status overflowed(wf_dims size) {
   return wf__fail(WF_RUNTIME, "Storage size calculation overflowed with sizes=%s", wf__dims_text(size, text));
 }
 
+/* All at once, from the last dim on. False: something is wrong, or there are no elements, which hides what would be. */
+static inline bool lay_out(wf__layout *l, wf_dims size, size_t itemsize) {
+  int64_t step = 1, bytes;
+  bool overflow = false;
+  for (int i = size.n - 1; i >= 0; i--) {
+    l->size[i] = size.at[i];
+    l->stride[i] = step;
+    if (size.at[i] <= 0) return false;
+    overflow |= __builtin_mul_overflow(step, size.at[i], &step);
+  }
+  if (overflow || __builtin_mul_overflow(step, (int64_t)itemsize, &bytes)) return false;
+  l->ndim = size.n;
+  l->numel = step;
+  l->offset = 0;
+  return true;
+}
+
 wf_status wf__layout_contiguous(wf__layout *l, wf_dims size, size_t itemsize) {
+  if (WF__LIKELY((unsigned)size.n <= WF_MAX_DIMS && lay_out(l, size, itemsize))) return WF_OK;
   char text[WF__DIMS_TEXT];
   WF__TRY(check_rank(size.n));
   uint64_t n = 1, bytes;

@@ -4,25 +4,29 @@
 #include "tensor/tensor.h"
 #include "trace/trace.h"
 
-/* Whose allocator serves the storage: pinned host memory belongs to the accelerator that copies from it. */
-static wf__device *memory_source(wf__device *device, bool pinned) { return pinned ? wf__device_accelerator() : device; }
-
+/* Pinned host memory belongs to the accelerator that copies from it. */
 static wf_status take_memory(wf__device *device, bool pinned, size_t nbytes, wf__memory *memory) {
-  wf__device *source = memory_source(device, pinned);
+  wf__device *source = WF__LIKELY(!pinned) ? device : wf__device_accelerator();
   if (!source) return wf__self.pending;
-  return wf__memory_new(source, pinned, nbytes, wf__stream_now(source), memory);
+  return wf__memory_new(source, pinned, nbytes, NULL, memory);
 }
 
 static void begin(wf__storage *s) {
   atomic_init(&s->refs, 1);
   atomic_init(&s->version.refs, 1);
+  atomic_init(&s->version.value, 0);
+  atomic_init(&s->version.changed_by, NULL);
   s->version.home = s;
 }
 
 wf__storage *wf__storage_new(wf__device *device, size_t nbytes, bool pinned) {
   wf__storage *s = wf__object_take(WF__OBJECT_STORAGE);
   if (!s) return NULL;
-  *s = (wf__storage){.resizable = true, .pinned = pinned, .nbytes = nbytes, .device = device};
+  s->resizable = true;
+  s->pinned = pinned;
+  s->nbytes = nbytes;
+  s->device = device;
+  s->deleter = NULL;
   begin(s);
   s->made_by = wf__self.frame ? wf__self.frame->op : NULL;
   if (take_memory(device, pinned, nbytes, &s->memory)) {

@@ -85,10 +85,19 @@ wf_tensor *wf__tensor_alias(const wf_tensor *self, wf_dtype dtype, const wf__lay
   return wf__tensor_share(self->storage, self->version, dtype, layout);
 }
 
+/* A view made without recording, or out of several that one function made, hands that on to its own views. */
+static inline uint8_t creation_of_view(const wf_tensor *self) {
+  if (wf__self.grad_disabled) return WF__VIEW_NO_GRAD;
+  return self->creation == WF__VIEW_MULTI_OUTPUT || self->creation == WF__VIEW_NO_GRAD ? self->creation
+                                                                                       : WF__VIEW_DEFAULT;
+}
+
 wf_tensor *wf__tensor_view(const wf_tensor *self, const wf__layout *layout) {
   wf_tensor *t = blank((wf_dtype)self->dtype, layout), *base = self->base ? self->base : (wf_tensor *)self;
   if (!t) return NULL;
   atomic_fetch_add_explicit(&base->refs, WF__ONE_VIEW, memory_order_relaxed);
+  t->creation = creation_of_view(self);
+  t->seen_version = atomic_load_explicit(&self->version->value, memory_order_relaxed);
   t->base = base;
   t->storage = self->storage;
   t->version = self->version;
@@ -107,8 +116,9 @@ wf_tensor *wf__tensor_empty(wf__device *device, wf_dtype dtype, const wf__layout
 
 wf_tensor *wf__tensor_empty_sized(wf__device *device, wf_dtype dtype, wf_dims size) {
   wf__layout layout;
-  WF__TRY_OR(wf__layout_contiguous(&layout, size, wf_dtype_size(dtype)), NULL);
-  return wf__tensor_empty(device, dtype, &layout);
+  size_t item = wf_dtype_size(dtype);
+  WF__TRY_OR(wf__layout_contiguous(&layout, size, item), NULL);
+  return wf__tensor_wrap(wf__storage_new(device, (size_t)layout.numel * item, false), dtype, &layout);
 }
 
 /* ---- freeing --------------------------------------------------------------------------------------------------------- */

@@ -117,7 +117,8 @@ wf_tensor *wf__tensor_data_of(const wf_tensor *self);
 wf_tensor *wf__tensor_alias(const wf_tensor *self, wf_dtype dtype, const wf__layout *layout);
 /* The same from parts, of which it takes references of its own. */
 wf_tensor *wf__tensor_share(wf__storage *storage, wf__version *version, wf_dtype dtype, const wf__layout *layout);
-/* A tracked view of self (of its base when self is a view) with that layout, not yet in any graph. */
+/* A tracked view of self (of its base when self is a view) with that layout, not yet in any graph: all there is to a view that needs no
+ * node. */
 wf_tensor *wf__tensor_view(const wf_tensor *self, const wf__layout *layout);
 /* Makes `base` the base of a tensor that has none; for views that weren't made by wf__tensor_view. */
 void wf__tensor_set_base(wf_tensor *view, wf_tensor *base);

@@ -18,6 +18,10 @@ wf_status wf__infer_size(wf_dims size, int64_t numel, int64_t *out) {
   char text[WF__DIMS_TEXT];
   int inferred = -1;
   uint64_t known = 1;
+  if (size.n == 1 && (size.at[0] == -1 || size.at[0] == numel)) { /* without a division */
+    out[0] = numel;
+    return WF_OK;
+  }
   bool overflow = false;
   WF__CHECK(size.n >= 0 && size.n <= WF_MAX_DIMS, WF_RUNTIME, "tensors have at most %d dimensions, but got %d",
             WF_MAX_DIMS, size.n);
@@ -61,6 +65,16 @@ static bool same_sizes(const wf__layout *l, wf_dims size) {
   return true;
 }
 
+/* Row-major to the letter: the strides of dims of size 1 as well, since they show in those of a view. */
+static bool exactly_packed(const wf__layout *l) {
+  int64_t step = 1;
+  for (int i = l->ndim - 1; i >= 0; i--) {
+    if (l->stride[i] != step) return false;
+    step *= l->size[i];
+  }
+  return true;
+}
+
 /* Cuts the source, from its last dim, into the largest chunks of evenly spaced elements; each chunk must be used up by whole new dims. */
 bool wf__view_strides(const wf__layout *l, wf_dims size, int64_t *stride) {
   if (l->numel == 0) {
@@ -69,6 +83,10 @@ bool wf__view_strides(const wf__layout *l, wf_dims size, int64_t *stride) {
     } else {
       packed(size, stride);
     }
+    return true;
+  }
+  if (WF__LIKELY(exactly_packed(l))) { /* the usual case, of one chunk */
+    packed(size, stride);
     return true;
   }
   int next = size.n - 1; /* new dim to place */
