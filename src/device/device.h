@@ -3,6 +3,7 @@
 #define WF_DEVICE_DEVICE_H
 
 #include <pthread.h>
+#include <string.h>
 #include <weft/device.h>
 #include <weft/memory.h>
 #include <weft/sys/allocator.h>
@@ -83,6 +84,18 @@ void wf__stream_destroy(wf_stream *stream);
 /* wf_stream_wait without its checks: `stream` goes on after the event's last record. */
 wf_status wf__event_wait(wf_stream *stream, wf_event *event);
 
+/* Begins a plan of a family that uses neither param nor shape, which stay undefined, as do sizes, operands and strides until they are
+ * set: to clear a whole plan (2 KiB) takes longer than a small operator does. */
+static inline void wf__plan_begin(wf_plan *plan, wf_family family, int op, int outputs, int operands) {
+  plan->family = (uint16_t)family;
+  plan->op = (uint16_t)op;
+  plan->outputs = (uint8_t)outputs;
+  plan->operands = (uint8_t)operands;
+  plan->ndim = plan->compute = 0;
+  memset(plan->scalar, 0, sizeof plan->scalar);
+  memset(plan->rank, 0, sizeof plan->rank);
+  plan->tag = (wf_tag){0};
+}
 /* Enqueues the plan on the current stream of `device`: takes workspace if the backend wants any, stamps the tag's site, operator
  * and module, counts it. The caller has set family, op, operands, sizes, tag.kind (0: KERNEL), tag.implicit and bytes. */
 wf_status wf__launch(wf__device *device, wf_plan *plan);

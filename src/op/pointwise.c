@@ -33,12 +33,25 @@ static wf_status check_dtype(const wf__pw_def *def, wf_dtype d) {
   return wf__fail(WF_NOT_IMPLEMENTED, "\"%s\" not implemented for '%s'", def->kernel, wf__scalar_type_text(d));
 }
 
-static void choose_dtypes(job *j, const wf__operand_arg *in) {
+/* Tensors of one dtype promote to it. */
+static bool are_alike(const wf__pw_def *def, const wf__operand_arg *in) {
+  if (def->unpromoted || def->promotes_number) return false;
+  for (int i = 0; i < def->inputs; i++)
+    if (!in[i].tensor || in[i].tensor->dtype != in[0].tensor->dtype) return false;
+  return true;
+}
+
+static wf_dtype common_dtype(const job *j, const wf__operand_arg *in) {
+  if (are_alike(j->def, in)) return (wf_dtype)in[0].tensor->dtype;
   wf__promotion p = {0};
   for (int i = 0; i < j->def->inputs; i++)
     if (!(j->def->unpromoted >> i & 1)) wf__promote_arg(&p, in[i]);
   for (int i = 0; i < 2 && j->def->promotes_number; i++) wf__promote_number(&p, j->number[i]);
-  wf_dtype common = wf__promoted(&p);
+  return wf__promoted(&p);
+}
+
+static void choose_dtypes(job *j, const wf__operand_arg *in) {
+  wf_dtype common = common_dtype(j, in);
   switch ((wf__pw_rule)j->def->rule) {
     case WF__PW_COMMON: j->compute = j->result = common; break;
     case WF__PW_FLOATING: j->compute = j->result = wf__float_of(common); break;
@@ -48,9 +61,9 @@ static void choose_dtypes(job *j, const wf__operand_arg *in) {
 }
 
 static wf_status start(job *j, const wf__pw_def *def, const wf__operand_arg *in, const wf_scalar *number) {
-  memset(j, 0, sizeof *j);
   j->def = def;
   if (number) memcpy(j->number, number, sizeof j->number);
+  else memset(j->number, 0, sizeof j->number);
   choose_dtypes(j, in);
   for (int i = 0; i < def->inputs; i++) {
     j->in[i] = in[i].tensor;
@@ -92,11 +105,66 @@ static wf_tensor *empty_like(const wf_tensor *t, wf_dtype dtype) {
   return wf__tensor_empty(wf__device_of(t), dtype, &layout);
 }
 
-/* out NULL: made here, then one reference that is the caller's, in it.tensor[0]. */
-static wf_status build(job *j, wf_tensor *out) {
-  bool accelerated = any_accelerated(j, out);
-  j->it.outputs = 1;
+static int operand_of(const wf__pw_def *def, int input) { return def->order[0] ? def->order[input] : input + 1; }
+
+/* ---- one run: all operands packed alike --------------------------------------------------------------------------------- */
+
+static bool has_layout(const wf_tensor *t, const wf__layout *l) {
+  if (t->layout.ndim != l->ndim) return false;
+  for (int d = 0; d < l->ndim; d++)
+    if (t->layout.size[d] != l->size[d] || t->layout.stride[d] != l->stride[d]) return false;
+  return true;
+}
+
+/* What the iterator would find out at length: all tensors are row-major, of one shape, on one device, and what is written lies apart
+ * from what is read or is the same tensor. The first of them in *like. */
+static bool is_one_run(const job *j, const wf_tensor *out, const wf_tensor **like) {
+  const wf_tensor *first = out;
+  for (int i = 0; i < j->def->inputs; i++) {
+    const wf_tensor *t = j->in[i];
+    if (!t || t == first) continue;
+    if (!first) {
+      first = t;
+      continue;
+    }
+    if (wf__device_of(t) != wf__device_of(first) || !has_layout(t, &first->layout)) return false;
+    if (out && t->storage == out->storage) return false;
+  }
+  *like = first;
+  return first && first->layout.numel && wf__is_packed(&first->layout);
+}
+
+static void put_run(wf_operand *operand, const wf_tensor *t) {
+  operand->data = t ? wf__data(t) : NULL;
+  operand->dtype = t ? (wf_dtype)t->dtype : WF_DTYPE_NONE;
+  operand->stride[0] = t ? (int64_t)wf__itemsize(t) : 0;
+}
+
+static wf_status build_one_run(job *j, wf_tensor *out, const wf_tensor *like) {
+  const wf__layout *l = &like->layout;
+  j->it.device = wf__device_of(like);
   j->it.operands = 1 + j->def->inputs;
+  if (!out) out = wf__tensor_empty_sized(j->it.device, j->result, wf__layout_sizes(l));
+  if (!out) return wf__self.pending;
+  j->it.tensor[0] = out;
+  wf__plan_begin(&j->plan, WF_FAMILY_POINTWISE, j->def->op, 1, j->it.operands);
+  j->plan.ndim = l->ndim ? 1 : 0;
+  j->plan.size[0] = l->numel;
+  put_run(&j->plan.operand[0], out);
+  for (int i = 0; i < j->def->inputs; i++) {
+    int operand = operand_of(j->def, i);
+    j->it.tensor[operand] = (wf_tensor *)j->in[i];
+    put_run(&j->plan.operand[operand], j->in[i]);
+  }
+  return WF_OK;
+}
+
+/* ---- any operands ----------------------------------------------------------------------------------------------------------- */
+
+static wf_status build_by_iterator(job *j, wf_tensor *out) {
+  bool accelerated = any_accelerated(j, out);
+  j->it = (wf__iter){.outputs = 1, .operands = 1 + j->def->inputs};
+  wf__plan_begin(&j->plan, WF_FAMILY_POINTWISE, j->def->op, 1, j->it.operands);
   j->it.tensor[0] = out;
   j->it.dtype[0] = j->result;
   j->it.row_major = j->def->row_major;
@@ -106,7 +174,7 @@ static wf_status build(job *j, wf_tensor *out) {
   if (j->def->warns_only && out) wf__warn_of_overlap(out, "masked_fill_", "tensor[mask] = scalar");
   if (j->def->warns_only && out) WF__TRY(wf__check_partial_overlap(out, j->in[1]));
   for (int i = 0; i < j->def->inputs; i++) {
-    int operand = j->def->order[0] ? j->def->order[i] : i + 1;
+    int operand = operand_of(j->def, i);
     j->it.tensor[operand] = (wf_tensor *)on_device(j, i, operand, accelerated);
     if (!(j->def->unpromoted >> i & 1)) j->it.dtype[operand] = j->compute;
   }
@@ -117,8 +185,13 @@ static wf_status build(job *j, wf_tensor *out) {
     if (made) wf__tensor_release(out);
     return wf__self.pending;
   }
-  j->plan.family = WF_FAMILY_POINTWISE;
-  j->plan.op = j->def->op;
+  return WF_OK;
+}
+
+/* out NULL: made here, then one reference that is the caller's, in it.tensor[0]. */
+static wf_status build(job *j, wf_tensor *out) {
+  const wf_tensor *like;
+  WF__TRY(WF__LIKELY(is_one_run(j, out, &like)) ? build_one_run(j, out, like) : build_by_iterator(j, out));
   j->plan.compute = (uint8_t)j->compute;
   memcpy(j->plan.scalar, j->number, sizeof j->number);
   return WF_OK;

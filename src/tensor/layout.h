@@ -53,6 +53,15 @@ wf_status wf__layout_nbytes(const wf__layout *l, size_t itemsize, size_t *nbytes
 /* The same before there is a layout: sizes and strides as the caller gave them. */
 wf_status wf__nbytes_strided(wf_dims size, wf_dims stride, int64_t offset, size_t itemsize, size_t *nbytes);
 
+/* Row-major to the letter: the strides of dims of size 1 as well. Any order of dims that is derived from such strides is the given one. */
+static inline bool wf__is_packed(const wf__layout *l) {
+  int64_t step = 1;
+  for (int i = l->ndim - 1; i >= 0; i--) {
+    if (l->stride[i] != step) return false;
+    step *= l->size[i];
+  }
+  return true;
+}
 bool wf__is_contiguous(const wf__layout *l, wf_memory_format format);
 /* Fills its extent without gaps or overlaps, in some order of dims. */
 bool wf__is_dense(const wf__layout *l);

@@ -65,16 +65,6 @@ static bool same_sizes(const wf__layout *l, wf_dims size) {
   return true;
 }
 
-/* Row-major to the letter: the strides of dims of size 1 as well, since they show in those of a view. */
-static bool exactly_packed(const wf__layout *l) {
-  int64_t step = 1;
-  for (int i = l->ndim - 1; i >= 0; i--) {
-    if (l->stride[i] != step) return false;
-    step *= l->size[i];
-  }
-  return true;
-}
-
 /* Cuts the source, from its last dim, into the largest chunks of evenly spaced elements; each chunk must be used up by whole new dims. */
 bool wf__view_strides(const wf__layout *l, wf_dims size, int64_t *stride) {
   if (l->numel == 0) {
@@ -85,7 +75,7 @@ bool wf__view_strides(const wf__layout *l, wf_dims size, int64_t *stride) {
     }
     return true;
   }
-  if (WF__LIKELY(exactly_packed(l))) { /* the usual case, of one chunk */
+  if (WF__LIKELY(wf__is_packed(l))) { /* the usual case, of one chunk */
     packed(size, stride);
     return true;
   }
