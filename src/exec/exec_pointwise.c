@@ -197,32 +197,51 @@ static wf_status check_divisors(const job *j, const wf_plan *plan) {
 
 /* ---- running ------------------------------------------------------------------------------------------------------------------ */
 
-/* Whether the operand is a run of elements that the kernel reads or writes as they are. */
-static bool is_plain(const wf_plan *plan, int o, wf_dtype as) {
+/* The class whose kernels take elements of the dtype as they are, plus one; 0: they are cast first. */
+static const uint8_t own_class[WF_DTYPE_COUNT] = {
+    [WF_F32] = 1 + WF__CLASS_F32, [WF_F64] = 1 + WF__CLASS_F64, [WF_I64] = 1 + WF__CLASS_I64,
+    [WF_I32] = 1 + WF__CLASS_I32, [WF_I16] = 1 + WF__CLASS_I16, [WF_I8] = 1 + WF__CLASS_I8,
+    [WF_U8] = 1 + WF__CLASS_U8};
+
+/* Whether the operand is a run of elements of that dtype. */
+static inline bool is_run(const wf_plan *plan, int o, wf_dtype dtype, int64_t item) {
   const wf_operand *operand = &plan->operand[o];
-  return operand->data && operand->dtype == as &&
-         (plan->ndim == 0 || operand->stride[0] == (int64_t)wf_dtype_size(as) || plan->size[0] == 1);
+  return operand->data && operand->dtype == dtype &&
+         (plan->ndim == 0 || operand->stride[0] == item || plan->size[0] == 1);
 }
 
-/* A small plan without casts, numbers or gaps: the kernel and nothing else. False when it isn't one. */
-static bool run_at_once(const wf_plan *plan, int op, wf__class class, wf__pointwise_fn fn, int64_t count) {
-  wf_dtype wide = class_dtype(class);
-  int inputs = wf__pointwise_arity[op];
-  if (plan->ndim > 1 || count > WF__GRAIN || plan->compute != wide || plan->operands <= inputs) return false;
-  if (!is_plain(plan, 0, wf__pointwise_gives_bool(op) ? WF_BOOL : wide)) return false;
+static inline bool has_numbers(const wf_plan *plan) {
+  return plan->scalar[0].kind || plan->scalar[1].kind || plan->scalar[2].kind || plan->scalar[3].kind;
+}
+
+/* A small plan without casts, numbers in place of operands or gaps: the kernel and nothing else. False when it isn't one. */
+static bool run_at_once(const wf_plan *plan) {
+  static const wf__pointwise_args no_numbers = {.f = {1, 1, 1, 1}, .i = {1, 1, 1, 1}};
+  int op = plan->op, inputs = wf__pointwise_arity[op], own = own_class[plan->compute];
+  int64_t count = plan->ndim ? plan->size[0] : 1;
+  if (!own || plan->ndim > 1 || count == 0 || count > WF__GRAIN || plan->operands <= inputs) return false;
+  wf__class class = (wf__class)(own - 1);
+  wf__pointwise_fn fn = wf__kernels_now()->pointwise[class][op];
+  if (!fn || divides_integers(class, op)) return false;
+  wf_dtype dtype = (wf_dtype)plan->compute;
+  int64_t item = (int64_t)wf_dtype_size(dtype);
+  bool truth = wf__pointwise_gives_bool(op);
+  if (!is_run(plan, 0, truth ? WF_BOOL : dtype, truth ? 1 : item)) return false;
   const void *in[WF__PW_INPUTS] = {NULL};
   for (int k = 0; k < inputs; k++) {
-    if (!is_plain(plan, k + 1, wf__pointwise_is_mask(op, k) ? WF_BOOL : wide)) return false;
+    bool mask = wf__pointwise_is_mask(op, k);
+    if (!is_run(plan, k + 1, mask ? WF_BOOL : dtype, mask ? 1 : item)) return false;
     in[k] = plan->operand[k + 1].data;
   }
   wf__pointwise_args args;
-  set_args(&args, class, plan);
-  fn(plan->operand[0].data, in, count, &args);
+  bool numbers = has_numbers(plan);
+  if (numbers) set_args(&args, class, plan);
+  fn(plan->operand[0].data, in, count, numbers ? &args : &no_numbers);
   return true;
 }
 
-wf_status wf__exec_pointwise(const wf_plan *plan) {
-  if (plan->op >= WF__PW_COUNT) return wf__no_kernel("pointwise_cpu", (wf_dtype)plan->compute);
+/* Apart from the entry, since the job takes half a KiB of stack. */
+__attribute__((noinline)) static wf_status run_job(const wf_plan *plan) {
   char name[48];
   const wf__kernels *kernels = wf__kernels_now();
   wf__class class = class_of((wf_dtype)plan->compute);
@@ -236,8 +255,6 @@ wf_status wf__exec_pointwise(const wf_plan *plan) {
   int64_t count = 1;
   for (int d = 0; d < plan->ndim; d++) count *= plan->size[d];
   if (count == 0) return WF_OK;
-  bool divides = divides_integers(class, op);
-  if (!divides && run_at_once(plan, op, class, fn, count)) return WF_OK;
   job j;
   j.kernels = kernels;
   j.fn = fn;
@@ -247,7 +264,13 @@ wf_status wf__exec_pointwise(const wf_plan *plan) {
   for (int k = 0; k < j.inputs; k++) set_input(&j, plan, k);
   set_output(&j, plan, op);
   set_args(&j.args, class, plan);
-  if (divides) WF__TRY(check_divisors(&j, plan));
+  if (divides_integers(class, op)) WF__TRY(check_divisors(&j, plan));
   wf__pw_run(&j, plan, count);
   return WF_OK;
+}
+
+wf_status wf__exec_pointwise(const wf_plan *plan) {
+  if (plan->op >= WF__PW_COUNT || plan->compute >= WF_DTYPE_COUNT)
+    return wf__no_kernel("pointwise_cpu", (wf_dtype)plan->compute);
+  return run_at_once(plan) ? WF_OK : run_job(plan);
 }

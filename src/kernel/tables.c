@@ -3,6 +3,7 @@
 #include "kernel/tables.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #define WF_NOTHING(name)
 #define WF_GROUP(name) void wf__##name##_ref(wf__kernels *table);
@@ -55,4 +56,12 @@ const wf__kernels *wf__kernels_of(wf__isa isa) {
   return &tables[isa];
 }
 
-const wf__kernels *wf__kernels_now(void) { return wf__kernels_of(wf__cpu_isa()); }
+/* Asked for by every plan: one load once it is known. */
+const wf__kernels *wf__kernels_now(void) {
+  static const wf__kernels *_Atomic now;
+  const wf__kernels *kernels = atomic_load_explicit(&now, memory_order_acquire);
+  if (kernels) return kernels;
+  kernels = wf__kernels_of(wf__cpu_isa());
+  atomic_store_explicit(&now, kernels, memory_order_release);
+  return kernels;
+}

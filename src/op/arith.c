@@ -119,6 +119,23 @@ static wf_status linear_into(linear l, wf_tensor *dst) {
   return l.def ? wf__pw_into(l.name, l.def, dst, l.in, l.number) : wf__self.pending;
 }
 
+/* Two tensors and no factor: nothing but bools needs a look beforehand. */
+static bool needs_no_check(const wf__pw_def *def, const wf_tensor *a, const wf_tensor *b) {
+  return a && b && (def == &add_def || (def == &sub_def && a->dtype != WF_BOOL && b->dtype != WF_BOOL));
+}
+
+static wf_tensor *unscaled_new(const char *name, const wf__pw_def *def, const wf_tensor *a, const wf_tensor *b) {
+  const wf__operand_arg in[] = {wf__tensor_arg(a), wf__tensor_arg(b)};
+  if (WF__LIKELY(needs_no_check(def, a, b))) return wf__pw(def, in, NULL);
+  return linear_new(linear_call(name, def, a, in[1], none));
+}
+
+static wf_status unscaled_over(const char *name, const wf__pw_def *def, const wf_tensor *a, const wf_tensor *b) {
+  const wf__operand_arg in[] = {wf__tensor_arg(a), wf__tensor_arg(b)};
+  if (WF__LIKELY(needs_no_check(def, a, b))) return wf__pw_inplace(def, in, NULL);
+  return linear_over(linear_call(name, def, a, in[1], none));
+}
+
 #define LINEAR_FORMS(name)                                                                 \
   wf_tensor *wf__op_##name(wf_tensor *self, wf__operand_arg other, wf_scalar alpha) {      \
     WF__OP(#name, NULL);                                                                   \
@@ -126,7 +143,7 @@ static wf_status linear_into(linear l, wf_tensor *dst) {
   }                                                                                        \
   wf_tensor *wf_##name(const wf_tensor *a, const wf_tensor *b) {                           \
     WF__OP(#name, NULL);                                                                   \
-    return linear_new(linear_call(#name, &name##_def, a, wf__tensor_arg(b), none));        \
+    return unscaled_new(#name, &name##_def, a, b);                                         \
   }                                                                                        \
   wf_tensor *wf_##name##_scaled(const wf_tensor *a, const wf_tensor *b, wf_scalar alpha) { \
     WF__OP(#name, NULL);                                                                   \
@@ -144,7 +161,7 @@ static wf_status linear_into(linear l, wf_tensor *dst) {
   }                                                                                              \
   wf_status wf_##name##_(wf_tensor *self, const wf_tensor *other) {                              \
     WF__OP(#name "_", wf__self.pending);                                                         \
-    return linear_over(linear_call(#name "_", &name##_def, self, wf__tensor_arg(other), none));  \
+    return unscaled_over(#name "_", &name##_def, self, other);                                   \
   }                                                                                              \
   wf_status wf_##name##_scaled_(wf_tensor *self, const wf_tensor *other, wf_scalar alpha) {      \
     WF__OP(#name "_", wf__self.pending);                                                         \

@@ -12,10 +12,9 @@
 typedef struct job {
   const wf__pw_def *def;
   const wf_tensor *in[3]; /* NULL: a number */
-  wf_scalar number[4];    /* [i + 1]: the number in place of input i */
   wf_dtype compute, result;
   wf__iter it;
-  wf_plan plan;
+  wf_plan plan; /* its scalar[i + 1]: the number in place of input i */
 } job;
 
 /* ---- dtypes ------------------------------------------------------------------------------------------------------------- */
@@ -25,8 +24,8 @@ static wf_status check_dtype(const wf__pw_def *def, wf_dtype d) {
   switch ((wf__pw_allow)def->allow) {
     case WF__PW_ANY: break;
     case WF__PW_NO_BOOL: good = d != WF_BOOL; break;
-    case WF__PW_ONLY_FLOAT: good = wf_dtype_is_float(d); break;
-    case WF__PW_ONLY_INT: good = !wf_dtype_is_float(d); break;
+    case WF__PW_ONLY_FLOAT: good = wf__dtype_floats(d); break;
+    case WF__PW_ONLY_INT: good = !wf__dtype_floats(d); break;
   }
   if (WF__LIKELY(good)) return WF_OK;
   if (strchr(def->kernel, ' ')) return wf__fail(WF_NOT_IMPLEMENTED, "%s", def->kernel);
@@ -46,7 +45,7 @@ static wf_dtype common_dtype(const job *j, const wf__operand_arg *in) {
   wf__promotion p = {0};
   for (int i = 0; i < j->def->inputs; i++)
     if (!(j->def->unpromoted >> i & 1)) wf__promote_arg(&p, in[i]);
-  for (int i = 0; i < 2 && j->def->promotes_number; i++) wf__promote_number(&p, j->number[i]);
+  for (int i = 0; i < 2 && j->def->promotes_number; i++) wf__promote_number(&p, j->plan.scalar[i]);
   return wf__promoted(&p);
 }
 
@@ -62,23 +61,23 @@ static void choose_dtypes(job *j, const wf__operand_arg *in) {
 
 static wf_status start(job *j, const wf__pw_def *def, const wf__operand_arg *in, const wf_scalar *number) {
   j->def = def;
-  if (number) memcpy(j->number, number, sizeof j->number);
-  else memset(j->number, 0, sizeof j->number);
+  wf__plan_begin(&j->plan, WF_FAMILY_POINTWISE, def->op, 1, 1 + def->inputs);
+  if (number) memcpy(j->plan.scalar, number, sizeof j->plan.scalar);
   choose_dtypes(j, in);
   for (int i = 0; i < def->inputs; i++) {
     j->in[i] = in[i].tensor;
     if (in[i].tensor) continue;
-    bool exact = def->wide_numbers && wf_dtype_is_float(j->compute);
+    bool exact = def->wide_numbers && wf__dtype_floats(j->compute);
     bool half = j->compute == WF_F16 || j->compute == WF_BF16; /* stored in one element by itself: see wf__fill_check */
     if (def->stores_numbers && in[i].scalar.kind && !half) WF__TRY(wf__scalar_check_fits(in[i].scalar, j->compute));
-    j->number[i + 1] = exact ? in[i].scalar : wf__number_as(in[i].scalar, j->compute);
+    j->plan.scalar[i + 1] = exact ? in[i].scalar : wf__number_as(in[i].scalar, j->compute);
   }
   return WF_OK;
 }
 
 static wf_status check_call(const job *j) {
   WF__TRY(check_dtype(j->def, j->compute));
-  return j->def->check ? j->def->check(j->number, j->compute) : WF_OK;
+  return j->def->check ? j->def->check(j->plan.scalar, j->compute) : WF_OK;
 }
 
 /* ---- plan ----------------------------------------------------------------------------------------------------------------- */
@@ -88,7 +87,7 @@ static const wf_tensor *on_device(job *j, int i, int operand, bool accelerated) 
   const wf_tensor *t = j->in[i];
   if (!t || !accelerated || t->layout.ndim || wf__device_of(t)->id.type != WF_DEVICE_CPU) return t;
   wf_scalar s = wf__scalar_load((wf_dtype)t->dtype, wf__data(t));
-  j->number[operand] = j->def->wide_numbers && wf_dtype_is_float(j->compute) ? s : wf__number_as(s, j->compute);
+  j->plan.scalar[operand] = j->def->wide_numbers && wf__dtype_floats(j->compute) ? s : wf__number_as(s, j->compute);
   return NULL;
 }
 
@@ -147,7 +146,6 @@ static wf_status build_one_run(job *j, wf_tensor *out, const wf_tensor *like) {
   if (!out) out = wf__tensor_empty_sized(j->it.device, j->result, wf__layout_sizes(l));
   if (!out) return wf__self.pending;
   j->it.tensor[0] = out;
-  wf__plan_begin(&j->plan, WF_FAMILY_POINTWISE, j->def->op, 1, j->it.operands);
   j->plan.ndim = l->ndim ? 1 : 0;
   j->plan.size[0] = l->numel;
   put_run(&j->plan.operand[0], out);
@@ -164,7 +162,6 @@ static wf_status build_one_run(job *j, wf_tensor *out, const wf_tensor *like) {
 static wf_status build_by_iterator(job *j, wf_tensor *out) {
   bool accelerated = any_accelerated(j, out);
   j->it = (wf__iter){.outputs = 1, .operands = 1 + j->def->inputs};
-  wf__plan_begin(&j->plan, WF_FAMILY_POINTWISE, j->def->op, 1, j->it.operands);
   j->it.tensor[0] = out;
   j->it.dtype[0] = j->result;
   j->it.row_major = j->def->row_major;
@@ -179,7 +176,7 @@ static wf_status build_by_iterator(job *j, wf_tensor *out) {
     if (!(j->def->unpromoted >> i & 1)) j->it.dtype[operand] = j->compute;
   }
   bool made = !out && !j->it.into && j->in[0] && j->def->like_self &&
-              (j->def->like_self == WF__LIKE_SELF || !wf_dtype_is_float((wf_dtype)j->in[0]->dtype));
+              (j->def->like_self == WF__LIKE_SELF || !wf__dtype_floats((wf_dtype)j->in[0]->dtype));
   if (made && !(j->it.tensor[0] = out = empty_like(j->in[0], j->result))) return wf__self.pending;
   if (wf__iter_build(&j->it, &j->plan)) {
     if (made) wf__tensor_release(out);
@@ -193,7 +190,6 @@ static wf_status build(job *j, wf_tensor *out) {
   const wf_tensor *like;
   WF__TRY(WF__LIKELY(is_one_run(j, out, &like)) ? build_one_run(j, out, like) : build_by_iterator(j, out));
   j->plan.compute = (uint8_t)j->compute;
-  memcpy(j->plan.scalar, j->number, sizeof j->number);
   return WF_OK;
 }
 
@@ -222,9 +218,9 @@ static bool wanted(const wf__node *node, uint8_t keep) {
 /* A node for the job, or NULL: nothing to record, or an error. self_copy: what stands for input 0, which is being overwritten. */
 static wf__node *record(job *j, const wf_tensor *self_copy) {
   const wf__pw_def *def = j->def;
-  wf__node *node = wf__node_new(def->derivative, j->in, def->inputs, def->inputs + 1, sizeof j->number);
+  wf__node *node = wf__node_new(def->derivative, j->in, def->inputs, def->inputs + 1, sizeof j->plan.scalar);
   if (!node) return NULL;
-  memcpy(node->payload, j->number, sizeof j->number);
+  memcpy(node->payload, j->plan.scalar, sizeof j->plan.scalar);
   for (int i = 0; i < def->inputs; i++)
     if (wanted(node, def->keep[i])) {
       wf__save(node, i, i == 0 && self_copy ? self_copy : j->in[i]);
@@ -234,7 +230,7 @@ static wf__node *record(job *j, const wf_tensor *self_copy) {
 }
 
 static bool records(const job *j) {
-  return j->def->derivative && wf_dtype_is_float(j->result) && wf__needs_grad(j->in, j->def->inputs);
+  return j->def->derivative && wf__needs_grad(j->in, j->def->inputs) && wf__dtype_floats(j->result);
 }
 
 /* Whether the derivative will ask for input 0: decided before there is a node. */
@@ -283,6 +279,7 @@ wf_tensor *wf__pw(const wf__pw_def *def, const wf__operand_arg *in, const wf_sca
 }
 
 static wf_status check_cast(const wf__pw_def *def, wf_dtype from, wf_dtype to) {
+  if (WF__LIKELY(from == to)) return WF_OK;
   WF__CHECK(wf_can_cast(from, to), WF_RUNTIME, "result type %s can't be cast to the desired output type %s",
             wf__scalar_type_text(from), def->cpp_names ? wf__cpp_type_text(to) : wf__scalar_type_text(to));
   return WF_OK;
@@ -293,7 +290,7 @@ static wf_status over_self(const wf__pw_def *def, const wf__operand_arg *in, con
   wf__node *node = NULL;
   wf_tensor *self = in[0].tensor, *copy = NULL;
   WF__TRY(start(&j, def, in, number));
-  bool recording = def->derivative && wf_dtype_is_float((wf_dtype)self->dtype) && wf__needs_grad(j.in, def->inputs);
+  bool recording = def->derivative && wf__dtype_floats((wf_dtype)self->dtype) && wf__needs_grad(j.in, def->inputs);
   WF__TRY(wf__inplace_check(self, j.in, def->untracked ? 0 : def->inputs));
   if (def->cpp_names)
     WF__TRY(check_cast(def, j.result, (wf_dtype)self->dtype)); /* those look at it before overlaps and sizes */

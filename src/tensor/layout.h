@@ -37,6 +37,13 @@ static inline size_t wf__dtype_bytes(wf_dtype d) {
 #undef WF_X
 }
 
+/* wf_dtype_is_float likewise. */
+static inline bool wf__dtype_floats(wf_dtype d) {
+#define WF_X(NAME, value, bytes, kind, ...) (WF_KIND_##kind == WF_KIND_FLOAT) << (value) |
+  return ((WF_DTYPE_TABLE(WF_X) 0) >> (unsigned)d) & 1;
+#undef WF_X
+}
+
 /* Row-major layout. Errors: more than WF_MAX_DIMS; negative sizes ("Trying to create tensor with negative dimension <n>: [..]");
  * overflow ("Storage size calculation overflowed …" by itemsize, "Stride calculation overflowed"). */
 wf_status wf__layout_contiguous(wf__layout *l, wf_dims size, size_t itemsize);
