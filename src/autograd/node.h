@@ -116,6 +116,13 @@ wf_tensor *wf__saved_get(wf__node *node, int slot);
 /* Before: refuses what PyTorch refuses (leaf that requires grad, view of one, pieces of split, …) given all inputs of the operator,
  * self among them. Also sets memory aside, so that wf__inplace_done can't fail once the data is changed. */
 wf_status wf__inplace_check(const wf_tensor *self, const wf_tensor *const *inputs, int n);
+/* Whether that has nothing to say or to do: no input can need a gradient, and self isn't one that others share. */
+static inline bool wf__inplace_is_free(const wf_tensor *self, const wf_tensor *const *inputs, int n) {
+  if ((self->base ? self->base : self)->creation == WF__VIEW_FROZEN) return false;
+  for (int i = 0; i < n; i++)
+    if (inputs[i] && wf__may_need_grad(inputs[i])) return false;
+  return true;
+}
 /* After the data was written: version +1; node (may be NULL: nothing recorded) becomes self's history, by way of CopySlices when self is a
  * view. Takes no reference over. */
 wf_status wf__inplace_done(wf_tensor *self, wf__node *node);

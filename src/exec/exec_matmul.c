@@ -1,7 +1,7 @@
 /* Matrix products: f32 and f64 by OpenBLAS where both factors and the result have a unit stride, the reference loops else.
  *
  * Transposed factors go to OpenBLAS as flags, never through a copy; what it can't read as it lies, fronts have copied where that pays,
- * in the open, by the copy engine. OpenBLAS has a direct loop of its own for small products (4x4: 32 ns, ours took 77 ns). */
+ * in the open, by the copy engine. Few multiplications are done by a kernel of ours: OpenBLAS takes FIXED before the first of them. */
 #include <limits.h>
 
 #include "base/convert.h"
@@ -10,6 +10,7 @@
 #include "exec/team.h"
 #include "exec/threads.h"
 #include "kernel/neural.h"
+#include "kernel/tables.h"
 
 static int64_t at_least_one(int64_t n) { return n > 0 ? n : 1; }
 
@@ -137,6 +138,29 @@ static void place_addend(const wf_plan *plan, int64_t rows) {
 }
 #endif
 
+/* Multiplications up to which our own loop is faster than OpenBLAS, one core: LIMITS. */
+#define SMALL_PRODUCT 8192
+
+static bool is_number(wf_scalar s, int number) { return wf__scalar_double(s) == number; }
+
+/* Whether it was a few multiplications of factors that the kernel takes as they lie; then they are done. */
+static bool run_small(const wf_plan *plan, int64_t batch, int64_t m, int64_t n, int64_t k) {
+  wf_dtype dtype = plan->operand[0].dtype;
+  if (k < 1 || m * n > SMALL_PRODUCT || m * n * k > SMALL_PRODUCT || (dtype != WF_F32 && dtype != WF_F64)) return false;
+  if (!is_number(plan->scalar[0], 1) || !is_number(plan->scalar[1], 0)) return false;
+  int row = plan->ndim - 2, column = plan->ndim - 1;
+  int64_t item = dtype == WF_F32 ? 4 : 8;
+  const wf_operand *o = plan->operand;
+  wf__small_product_fn fn = wf__kernels_now()->small_product[dtype == WF_F32 ? WF__CLASS_F32 : WF__CLASS_F64];
+  bool rows = (n == 1 || (o[0].stride[column] == item && o[2].stride[column] == item));
+  if (!fn || !rows || o[1].stride[row] % item || o[1].stride[column] % item) return false;
+  for (int64_t i = 0; i < batch; i++)
+    fn((char *)o[0].data + wf__matmul_batch_offset(plan, 0, i), o[0].stride[row] / item,
+       (char *)o[1].data + wf__matmul_batch_offset(plan, 1, i), o[1].stride[row] / item, o[1].stride[column] / item,
+       (char *)o[2].data + wf__matmul_batch_offset(plan, 2, i), o[2].stride[row] / item, m, n, k);
+  return true;
+}
+
 static void ref_rows(void *context, int64_t begin, int64_t end) { wf__ref_matmul(context, begin, end); }
 
 wf_status wf__exec_matmul(const wf_plan *plan) {
@@ -144,6 +168,7 @@ wf_status wf__exec_matmul(const wf_plan *plan) {
   for (int d = 0; d < plan->ndim - 2; d++) batch *= plan->size[d];
   if (plan->operand[0].dtype == WF_BOOL) return wf__no_kernel("addmm_impl_cpu_", WF_BOOL);
   if (batch == 0 || m == 0 || n == 0) return WF_OK;
+  if (batch * m * n * k <= WF__GRAIN && run_small(plan, batch, m, n, k)) return WF_OK;
 #ifdef WF_HAVE_OPENBLAS
   blas_call call;
   if (decide(plan, &call)) {

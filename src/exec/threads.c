@@ -59,7 +59,7 @@ void wf__parallel_aligned(int64_t n, int64_t grain, int64_t align, wf__range_fn 
   }
 }
 
-static __thread bool has_team;
+static __thread bool has_team __attribute__((tls_model("initial-exec")));
 
 void wf__team_used(void) { has_team = true; }
 

@@ -128,6 +128,11 @@ typedef struct wf__softmax_kernels {
   void (*map)(void *out, const void *const *in, int64_t n, const void *top, const void *factor, bool each, bool stream);
 } wf__softmax_kernels;
 
+/* out [m, n] := a [m, k] @ b [k, n] for few multiplications. Rows of out and b are consecutive; steps are in elements; out is apart from
+ * both. Not in ref/, where the loops of wf__ref_matmul take any strides: NULL there, with the same sums in the same order. */
+typedef void (*wf__small_product_fn)(void *out, int64_t out_row, const void *a, int64_t a_row, int64_t a_column,
+                                     const void *b, int64_t b_row, int64_t m, int64_t n, int64_t k);
+
 typedef struct wf__kernels {
   wf__convert_fn convert[WF_DTYPE_COUNT][WF_DTYPE_COUNT]; /* [from][to]; equal dtypes: a plain move */
   wf__scale_fn scale;
@@ -156,6 +161,7 @@ typedef struct wf__kernels {
   wf__reduce_fn reduce[WF__PW_CLASSES][WF__REDUCE_KINDS]; /* NULL: not defined for the class */
   wf__rows_fn add_rows[WF__PW_CLASSES], add_each[WF__PW_CLASSES], most_rows[WF__PW_CLASSES], least_rows[WF__PW_CLASSES];
   wf__softmax_kernels softmax[WF__CLASSES][WF__LOG_SOFTMAX_BACKWARD + 1];
+  wf__small_product_fn small_product[WF__CLASSES]; /* NULL for i64 */
   wf__range_kernel_fn range[WF__RANGE_EYE + 1];
   wf__random_kernel_fn random[WF__RANDOM_INT + 1];
   wf__optim_fn optim[WF__CLASSES][WF__OPTIM_ADAMW + 1]; /* NULL for i64 */
@@ -166,7 +172,7 @@ typedef struct wf__kernels {
 /* clang-format off */
 #define WF__KERNEL_GROUPS(X, R, I) \
   X(convert) X(move) X(lines) R(pointwise_float) X(pointwise_int) I(pointwise_f32) I(pointwise_f64) X(pool) X(norm) X(reduce) I(softmax) \
-  R(range) R(random) X(optim) I(transpose) I(interleave)
+  R(range) R(random) X(optim) I(transpose) I(interleave) I(small_product)
 /* clang-format on */
 
 /* Makes stores past the cache visible in order with what follows. Once per thread and piece of work, not per row: it waits for memory. */

@@ -80,6 +80,35 @@ wf_status wf__product(wf__factor out, wf__factor a, wf__factor b, wf__factor add
   return status;
 }
 
+static void put_matrix(wf_operand *operand, const wf_tensor *t) {
+  int64_t item = (int64_t)wf__itemsize(t);
+  operand->data = wf__data(t);
+  operand->dtype = (wf_dtype)t->dtype;
+  operand->stride[0] = t->layout.stride[0] * item;
+  operand->stride[1] = t->layout.stride[1] * item;
+}
+
+/* y := a @ b for matrices that need no copy: the plan straight from the tensors. */
+static wf_status plain_product(wf_tensor *y, const wf_tensor *a, const wf_tensor *b) {
+  wf_plan plan;
+  wf__plan_begin(&plan, WF_FAMILY_MATMUL, WF__MATMUL, 1, 4);
+  plan.ndim = 2;
+  plan.size[0] = plan.param.matmul.m = y->layout.size[0];
+  plan.size[1] = plan.param.matmul.n = y->layout.size[1];
+  plan.param.matmul.k = a->layout.size[1];
+  plan.param.matmul.bias_first = false;
+  plan.scalar[0] = wf_int(1);
+  plan.scalar[1] = wf_int(0);
+  put_matrix(&plan.operand[0], y);
+  put_matrix(&plan.operand[1], a);
+  put_matrix(&plan.operand[2], b);
+  plan.operand[3].data = NULL;
+  plan.operand[3].dtype = WF_DTYPE_NONE;
+  plan.tag.bytes_read = (a->layout.numel + b->layout.numel) * (int64_t)wf__itemsize(a);
+  plan.tag.bytes_written = y->layout.numel * (int64_t)wf__itemsize(y);
+  return wf__launch(wf__device_of(y), &plan);
+}
+
 wf__factor wf__factor_of(const wf_tensor *t) { return (wf__factor){t, t->layout}; }
 static wf__factor column_of(const wf_tensor *t) {
   wf__factor x = wf__factor_of(t);
@@ -243,7 +272,8 @@ static wf__node *node_of(const wf__node_class *cls, const wf_tensor *addend, con
 static wf_tensor *finish(wf_tensor *y, wf_status status, const wf__node_class *cls, const wf_tensor *addend,
                          const wf_tensor *a, const wf_tensor *b, wf_scalar beta, wf_scalar alpha) {
   if (!y) return NULL;
-  if (status == WF_OK) {
+  bool recording = wf__may_need_grad(a) || wf__may_need_grad(b) || (addend && wf__may_need_grad(addend));
+  if (WF__UNLIKELY(recording) && status == WF_OK) {
     wf__node *node = node_of(cls, addend, a, b, beta, alpha);
     if (node) wf__set_history(y, node, 0);
     if (node) wf__node_release(node);
@@ -267,10 +297,13 @@ wf_tensor *wf_mm(const wf_tensor *self, const wf_tensor *mat2) {
     return NULL;
   }
   WF__TRY_OR(supported(self, "addmm_impl_cpu_"), NULL);
-  wf_tensor *y = wf__empty_in(self, WF_SHAPE(self->layout.size[0], mat2->layout.size[1]), WF_FORMAT_CONTIGUOUS);
+  wf_tensor *y = wf__tensor_empty_sized(wf__device_of(self), (wf_dtype)self->dtype,
+                                        WF_SHAPE(self->layout.size[0], mat2->layout.size[1]));
+  bool plain = lies_well(&self->layout) && lies_well(&mat2->layout);
   wf_status status =
-      y ? wf__product(wf__factor_of(y), wf__factor_of(self), wf__factor_of(mat2), no_factor, zero(), one())
-        : wf__self.pending;
+      !y      ? wf__self.pending
+      : plain ? plain_product(y, self, mat2)
+              : wf__product(wf__factor_of(y), wf__factor_of(self), wf__factor_of(mat2), no_factor, zero(), one());
   return finish(y, status, &mm_class, NULL, self, mat2, zero(), one());
 }
 

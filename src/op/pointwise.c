@@ -133,7 +133,7 @@ static bool is_one_run(const job *j, const wf_tensor *out, const wf_tensor **lik
   return first && first->layout.numel && wf__is_packed(&first->layout);
 }
 
-static void put_run(wf_operand *operand, const wf_tensor *t) {
+static inline __attribute__((always_inline)) void put_run(wf_operand *operand, const wf_tensor *t) {
   operand->data = t ? wf__data(t) : NULL;
   operand->dtype = t ? (wf_dtype)t->dtype : WF_DTYPE_NONE;
   operand->stride[0] = t ? (int64_t)wf__itemsize(t) : 0;
@@ -271,9 +271,10 @@ wf_tensor *wf__pw(const wf__pw_def *def, const wf__operand_arg *in, const wf_sca
   wf_tensor *out = j.it.tensor[0];
   bool recording = !check_call(&j) && records(&j);
   if (recording) node = record(&j, NULL);
-  if (!wf__self.pending && !launch(&j) && node && !wf__set_history(out, node, 0) && wanted(node, def->keep_result))
+  if (WF__LIKELY(!wf__self.pending) && !launch(&j) && node && !wf__set_history(out, node, 0) &&
+      wanted(node, def->keep_result))
     wf__save_output(node, def->inputs, out, 0);
-  wf__node_release(node);
+  if (node) wf__node_release(node);
   if (WF__UNLIKELY(wf__self.pending)) with_operands(def, in, NULL);
   return wf__give(out);
 }
@@ -290,19 +291,24 @@ static wf_status over_self(const wf__pw_def *def, const wf__operand_arg *in, con
   wf__node *node = NULL;
   wf_tensor *self = in[0].tensor, *copy = NULL;
   WF__TRY(start(&j, def, in, number));
-  bool recording = def->derivative && wf__dtype_floats((wf_dtype)self->dtype) && wf__needs_grad(j.in, def->inputs);
-  WF__TRY(wf__inplace_check(self, j.in, def->untracked ? 0 : def->inputs));
+  bool apart = wf__inplace_is_free(self, j.in, def->inputs); /* from any graph */
+  bool recording =
+      !apart && def->derivative && wf__dtype_floats((wf_dtype)self->dtype) && wf__needs_grad(j.in, def->inputs);
+  if (!apart) WF__TRY(wf__inplace_check(self, j.in, def->untracked ? 0 : def->inputs));
   if (def->cpp_names)
     WF__TRY(check_cast(def, j.result, (wf_dtype)self->dtype)); /* those look at it before overlaps and sizes */
   WF__TRY(build(&j, self));
   WF__TRY(check_cast(def, j.result, (wf_dtype)self->dtype));
   WF__TRY(check_call(&j));
-  if (recording) {
-    wf_scope scope = wf_scope_begin();
-    if (will_keep_self(&j)) copy = wf__cloned(self, WF_FORMAT_PRESERVE, true);
-    if (!wf__self.pending) node = record(&j, copy);
-    wf_scope_end(scope, NULL);
+  if (WF__LIKELY(!recording)) {
+    WF__TRY(launch(&j));
+    wf__bump(self);
+    return WF_OK;
   }
+  wf_scope scope = wf_scope_begin();
+  if (will_keep_self(&j)) copy = wf__cloned(self, WF_FORMAT_PRESERVE, true);
+  if (!wf__self.pending) node = record(&j, copy);
+  wf_scope_end(scope, NULL);
   if (!wf__self.pending && !launch(&j) && !wf__inplace_done(self, node) && node && wanted(node, def->keep_result))
     wf__save_output(node, def->inputs, self, 0);
   wf__node_release(node);
