@@ -8,15 +8,19 @@
 #include <string.h>
 #include "base/host.h"
 #include "base/log.h"
+#include "tensor/free_list.h"
 
 wf__meta *wf__meta_new(void) {
-  wf__meta *meta = wf__calloc(1, sizeof *meta);
-  if (meta) atomic_init(&meta->refs, 1);
+  _Static_assert(sizeof(wf__meta) == WF__META_BYTES, "free_list.h says how large a meta is");
+  wf__meta *meta = wf__object_take(WF__OBJECT_META);
+  if (!meta) return NULL;
+  memset(meta, 0, sizeof *meta);
+  atomic_init(&meta->refs, 1);
   return meta;
 }
 
 void wf__meta_release(wf__meta *meta) {
-  if (!meta || atomic_fetch_sub_explicit(&meta->refs, 1, memory_order_acq_rel) != 1) return;
+  if (!meta || !wf__count_down(&meta->refs, 1)) return;
   if (meta->retains_grad) wf__hooks_move_retain(meta, meta->grad_fn, NULL, 0);
   wf__hooks_release(meta->hooks);
   wf__node *accumulator = atomic_load_explicit(&meta->accumulator, memory_order_relaxed);
@@ -26,7 +30,7 @@ void wf__meta_release(wf__meta *meta) {
   }
   wf__tensor_release(meta->grad);
   wf__node_release(meta->grad_fn);
-  wf__release(meta);
+  wf__object_give(WF__OBJECT_META, meta);
 }
 
 wf__meta *wf__meta_of(wf_tensor *t) {

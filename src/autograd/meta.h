@@ -19,7 +19,7 @@ struct wf__meta {
 
 wf__meta *wf__meta_new(void);
 static inline wf__meta *wf__meta_retain(wf__meta *meta) {
-  if (meta) atomic_fetch_add_explicit(&meta->refs, 1, memory_order_relaxed);
+  if (meta) wf__count_up(&meta->refs, 1);
   return meta;
 }
 void wf__meta_release(wf__meta *meta);

@@ -108,7 +108,7 @@ wf__node *wf__node_new(const wf__node_class *cls, const wf_tensor *const *inputs
 /* ---- freeing --------------------------------------------------------------------------------------------------------- */
 
 wf__node *wf__node_retain(wf__node *node) {
-  if (node) atomic_fetch_add_explicit(&node->refs, 1, memory_order_relaxed);
+  if (node) wf__count_up(&node->refs, 1);
   return node;
 }
 
@@ -146,7 +146,7 @@ static void destroy_all(wf__modes *m, wf__node *first) {
 }
 
 void wf__node_release(wf__node *node) {
-  if (!node || atomic_fetch_sub_explicit(&node->refs, 1, memory_order_acq_rel) != 1) return;
+  if (!node || !wf__count_down(&node->refs, 1)) return;
   if (wf__is_accumulator(node)) {
     wf__accumulator_idle(node);
     return;

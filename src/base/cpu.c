@@ -11,6 +11,8 @@
 #include <cpuid.h>
 #endif
 
+#include "base/log.h"
+
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static wf__isa best;
 static size_t
@@ -50,8 +52,11 @@ static void init(void) {
   cache_bytes = largest_cache();
   const char *cap = getenv("WEFT_CPU_MAX");
   if (!cap) return;
-  for (int i = WF__ISA_REF; i <= WF__ISA_AVX512; i++)
-    if (!strcmp(cap, names[i]) && (wf__isa)i < best) best = (wf__isa)i;
+  int i = WF__ISA_REF;
+  while (i <= WF__ISA_AVX512 && strcmp(cap, names[i])) i++;
+  if (i > WF__ISA_AVX512)
+    wf__log(WF_LOG_WARNING, "WEFT_CPU_MAX is '%.40s', none of ref, base, avx2, avx512: ignored", cap);
+  else if ((wf__isa)i < best) best = (wf__isa)i;
 }
 
 wf__isa wf__cpu_isa(void) {

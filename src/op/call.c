@@ -330,6 +330,7 @@ static wf_status check_required(const operator_row *op, const bound *b) {
 
 wf_status wf_call(const char *op, const wf_arg *args, int n, wf_result *result) {
   WF__OP("call", wf__self.pending);
+  WF__CHECK(result, WF_VALUE, "call: no place for the result given");
   *result = (wf_result){0};
   const operator_row *row = op ? find_operator(op) : NULL;
   WF__CHECK(row, WF_NOT_IMPLEMENTED, "no operator named '%s'", op ? op : "");

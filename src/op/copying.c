@@ -140,6 +140,7 @@ wf_tensor *wf_pin_memory(const wf_tensor *self) {
   size_t nbytes;
   WF__TRY_OR(wf__layout_nbytes(&layout, wf__itemsize(self), &nbytes), NULL);
   wf__storage *storage = wf__storage_new(cpu, nbytes, true);
+  if (storage) storage->resizable = false; /* as in PyTorch, and unlike what a factory pins */
   wf_tensor *pinned = storage ? wf__tensor_wrap(storage, (wf_dtype)self->dtype, &layout) : NULL;
   wf__self.asked++;
   wf_status status = pinned ? wf__copy(pinned, self, false, false) : wf__self.pending;

@@ -13,6 +13,7 @@ typedef struct job {
   const wf__pw_def *def;
   const wf_tensor *in[3]; /* NULL: a number */
   wf_dtype compute, result;
+  wf_tensor *into; /* given, but to be laid out as a new one */
   wf__iter it;
   wf_plan plan; /* its scalar[i + 1]: the number in place of input i */
 } job;
@@ -61,6 +62,7 @@ static void choose_dtypes(job *j, const wf__operand_arg *in) {
 
 static wf_status start(job *j, const wf__pw_def *def, const wf__operand_arg *in, const wf_scalar *number) {
   j->def = def;
+  j->into = NULL;
   wf__plan_begin(&j->plan, WF_FAMILY_POINTWISE, def->op, 1, 1 + def->inputs);
   if (number) memcpy(j->plan.scalar, number, sizeof j->plan.scalar);
   choose_dtypes(j, in);
@@ -119,6 +121,7 @@ static bool has_layout(const wf_tensor *t, const wf__layout *l) {
  * from what is read or is the same tensor. The first of them in *like. */
 static bool is_one_run(const job *j, const wf_tensor *out, const wf_tensor **like) {
   const wf_tensor *first = out;
+  if (WF__UNLIKELY(j->into != NULL)) return false;
   for (int i = 0; i < j->def->inputs; i++) {
     const wf_tensor *t = j->in[i];
     if (!t || t == first) continue;
@@ -161,7 +164,7 @@ static wf_status build_one_run(job *j, wf_tensor *out, const wf_tensor *like) {
 
 static wf_status build_by_iterator(job *j, wf_tensor *out) {
   bool accelerated = any_accelerated(j, out);
-  j->it = (wf__iter){.outputs = 1, .operands = 1 + j->def->inputs};
+  j->it = (wf__iter){.outputs = 1, .operands = 1 + j->def->inputs, .into = j->into};
   j->it.tensor[0] = out;
   j->it.dtype[0] = j->result;
   j->it.row_major = j->def->row_major;
@@ -175,7 +178,7 @@ static wf_status build_by_iterator(job *j, wf_tensor *out) {
     j->it.tensor[operand] = (wf_tensor *)on_device(j, i, operand, accelerated);
     if (!(j->def->unpromoted >> i & 1)) j->it.dtype[operand] = j->compute;
   }
-  bool made = !out && !j->it.into && j->in[0] && j->def->like_self &&
+  bool made = !out && !j->into && j->in[0] && j->def->like_self &&
               (j->def->like_self == WF__LIKE_SELF || !wf__dtype_floats((wf_dtype)j->in[0]->dtype));
   if (made && !(j->it.tensor[0] = out = empty_like(j->in[0], j->result))) return wf__self.pending;
   if (wf__iter_build(&j->it, &j->plan)) {
@@ -368,7 +371,7 @@ static wf_status into_given(const char *name, const wf__pw_def *def, wf_tensor *
   bool resized = before.ndim != n || (n && memcmp(before.size, size, (size_t)n * sizeof *size));
   if (resized) WF__TRY(check_resizable(&j, dst));
   WF__TRY(wf__into_resize(dst, wf_dims_of(size, n)));
-  if (resized) j.it.into = dst; /* laid out as a new result would be */
+  if (resized) j.into = dst; /* laid out as a new result would be */
   if (build(&j, resized ? NULL : dst) || launch(&j)) {
     dst->layout = before;
     return wf__self.pending;

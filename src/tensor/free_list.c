@@ -35,7 +35,8 @@ static void drain(void *value) {
 }
 
 void *wf__object_make(wf__object_kind kind) {
-  static const size_t bytes[WF__OBJECT_KINDS] = {sizeof(wf_tensor), sizeof(wf__version), sizeof(wf__storage)};
+  static const size_t bytes[WF__OBJECT_KINDS] = {sizeof(wf_tensor), sizeof(wf__version), sizeof(wf__storage),
+                                                 WF__META_BYTES};
   return wf__malloc(bytes[kind]);
 }
 

@@ -9,8 +9,11 @@ typedef enum wf__object_kind {
   WF__OBJECT_TENSOR,
   WF__OBJECT_VERSION,
   WF__OBJECT_STORAGE,
+  WF__OBJECT_META, /* what autograd keeps of a tensor */
   WF__OBJECT_KINDS
 } wf__object_kind;
+
+#define WF__META_BYTES 48 /* autograd/meta.h: tensor/ doesn't know the struct */
 
 typedef struct wf__free_object {
   struct wf__free_object *next;

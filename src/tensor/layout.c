@@ -4,8 +4,10 @@
  * As in PyTorch products are taken in the order of the dimensions, and one that overflows isn't saved by a later size of 0. */
 #include "tensor/layout.h"
 
-static wf_status check_rank(int n) {
+static wf_status check_rank(wf_dims size) {
+  int n = size.n;
   WF__CHECK(n >= 0 && n <= WF_MAX_DIMS, WF_RUNTIME, "tensors have at most %d dimensions, but got %d", WF_MAX_DIMS, n);
+  WF__CHECK(size.at || !n, WF_VALUE, "%d sizes were announced, but none given", n);
   return WF_OK;
 }
 
@@ -96,9 +98,9 @@ static inline bool lay_out(wf__layout *l, wf_dims size, size_t itemsize) {
 }
 
 wf_status wf__layout_contiguous(wf__layout *l, wf_dims size, size_t itemsize) {
-  if (WF__LIKELY((unsigned)size.n <= WF_MAX_DIMS && lay_out(l, size, itemsize))) return WF_OK;
+  if (WF__LIKELY(size.at && (unsigned)size.n <= WF_MAX_DIMS && lay_out(l, size, itemsize))) return WF_OK;
   char text[WF__DIMS_TEXT];
-  WF__TRY(check_rank(size.n));
+  WF__TRY(check_rank(size));
   uint64_t n = 1, bytes;
   bool overflow = false;
   for (int i = 0; i < size.n; i++) {
@@ -116,7 +118,8 @@ wf_status wf__layout_contiguous(wf__layout *l, wf_dims size, size_t itemsize) {
 
 wf_status wf__layout_strided(wf__layout *l, wf_dims size, wf_dims stride, int64_t offset) {
   WF__CHECK(size.n == stride.n, WF_RUNTIME, "mismatch in length of strides and shape");
-  WF__TRY(check_rank(size.n));
+  WF__TRY(check_rank(size));
+  WF__TRY(check_rank(stride));
   WF__TRY(count_elements(size, &l->numel));
   set_sizes(l, size);
   l->offset = offset;
@@ -130,6 +133,8 @@ wf_status wf__layout_strided(wf__layout *l, wf_dims size, wf_dims stride, int64_
 }
 
 wf_status wf__nbytes_strided(wf_dims size, wf_dims stride, int64_t offset, size_t itemsize, size_t *nbytes) {
+  WF__TRY(check_rank(size));
+  WF__TRY(check_rank(stride));
   char sizes[WF__DIMS_TEXT], strides[WF__DIMS_TEXT];
   uint64_t last = (uint64_t)offset + 1, span; /* index of the last element, plus one */
   bool overflow = offset < 0;

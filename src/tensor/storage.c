@@ -46,13 +46,13 @@ wf__storage *wf__storage_foreign(void *data, size_t nbytes, void (*deleter)(void
 }
 
 void wf__storage_release(wf__storage *s) {
-  if (!s || !wf__count_down(&s->refs)) return;
+  if (!s || !wf__count_down(&s->refs, 1)) return;
   if (s->deleter) {
     s->deleter(s->memory.address, s->context);
   } else {
     wf__memory_free(&s->memory);
   }
-  if (wf__count_down(&s->version.refs)) wf__object_give(WF__OBJECT_STORAGE, s);
+  if (wf__count_down(&s->version.refs, 1)) wf__object_give(WF__OBJECT_STORAGE, s);
 }
 
 wf_status wf__storage_grow(wf__storage *s, size_t nbytes) {

@@ -20,11 +20,11 @@ static wf__version *new_version(void) {
 }
 
 void wf__version_keep(const wf__storage *storage, wf__version *v) {
-  if (v != &storage->version) atomic_fetch_add_explicit(&v->refs, 1, memory_order_relaxed);
+  if (v != &storage->version) wf__count_up(&v->refs, 1);
 }
 
 void wf__version_drop(const wf__storage *storage, wf__version *v) {
-  if (v == &storage->version || !wf__count_down(&v->refs)) return;
+  if (v == &storage->version || !wf__count_down(&v->refs, 1)) return;
   if (v->home) wf__object_give(WF__OBJECT_STORAGE, v->home);
   else wf__object_give(WF__OBJECT_VERSION, v);
 }
@@ -95,7 +95,7 @@ static inline uint8_t creation_of_view(const wf_tensor *self) {
 wf_tensor *wf__tensor_view(const wf_tensor *self, const wf__layout *layout) {
   wf_tensor *t = blank((wf_dtype)self->dtype, layout), *base = self->base ? self->base : (wf_tensor *)self;
   if (!t) return NULL;
-  atomic_fetch_add_explicit(&base->refs, WF__ONE_VIEW, memory_order_relaxed);
+  wf__count_up_wide(&base->refs, WF__ONE_VIEW);
   t->creation = creation_of_view(self);
   t->seen_version = atomic_load_explicit(&self->version->value, memory_order_relaxed);
   t->base = base;
@@ -161,26 +161,16 @@ static void release_view_of_keeper(wf_tensor *base) {
 
 /* A base has no base: destroy doesn't recurse further. */
 static void release_view_of(wf_tensor *base) {
-  if (atomic_load_explicit(&base->refs, memory_order_acquire) != WF__ONE_VIEW) {
-    if (WF__UNLIKELY(atomic_load_explicit(&base->kept, memory_order_relaxed) != NULL)) {
-      release_view_of_keeper(base);
-      return;
-    }
-    if (atomic_fetch_sub_explicit(&base->refs, WF__ONE_VIEW, memory_order_acq_rel) != WF__ONE_VIEW) return;
-  }
-  destroy(base);
+  if (WF__UNLIKELY(atomic_load_explicit(&base->kept, memory_order_relaxed) != NULL)) release_view_of_keeper(base);
+  else if (wf__count_down_wide(&base->refs, WF__ONE_VIEW)) destroy(base);
 }
 
 void wf__tensor_release(wf_tensor *t) {
-  if (!t) return;
-  if (atomic_load_explicit(&t->refs, memory_order_acquire) != 1 &&
-      atomic_fetch_sub_explicit(&t->refs, 1, memory_order_acq_rel) != 1)
-    return;
-  destroy(t);
+  if (t && wf__count_down_wide(&t->refs, 1)) destroy(t);
 }
 
 wf_tensor *wf_retain(wf_tensor *tensor) {
-  if (tensor) atomic_fetch_add_explicit(&tensor->refs, 1, memory_order_relaxed);
+  if (tensor) wf__count_up_wide(&tensor->refs, 1);
   return tensor;
 }
 
@@ -202,7 +192,7 @@ void wf__tensor_set_base(wf_tensor *view, wf_tensor *base) {
   wf_tensor *old = view->base;
   if (old == base) return;
   own_all(view);
-  atomic_fetch_add_explicit(&base->refs, WF__ONE_VIEW, memory_order_relaxed);
+  wf__count_up_wide(&base->refs, WF__ONE_VIEW);
   view->base = base;
   if (old) release_view_of(old);
 }

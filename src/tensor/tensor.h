@@ -4,6 +4,7 @@
 
 #include <stdatomic.h>
 #include <weft/tensor.h>
+#include "base/count.h"
 #include "base/error.h"
 #include "device/device.h"
 #include "tensor/layout.h"
@@ -50,7 +51,7 @@ typedef enum wf__creation {
 typedef struct wf__shown_before wf__shown_before;
 
 /* Counting. A handle counts 1, a tracked view counts WF__ONE_VIEW on its base. A view made from its base borrows storage and version of it
- * instead of counting on them too: an atomic addition costs 8 ns, as much as the rest of the view. */
+ * instead of counting on them too: an atomic addition costs 8 ns (base/count.h). */
 #define WF__ONE_VIEW ((uint64_t)1 << 32)
 
 struct wf_tensor {
@@ -84,13 +85,8 @@ extern wf__upward wf__upward_calls;
 wf__storage *wf__storage_new(wf__device *device, size_t nbytes, bool pinned);
 /* Over host memory that somebody else owns; deleter(data, context) runs when the storage goes, and may be NULL. Not resizable. */
 wf__storage *wf__storage_foreign(void *data, size_t nbytes, void (*deleter)(void *data, void *context), void *context);
-/* Gives one reference back. True when it was the last: found out by a load when nobody else has one, since then nobody can take one. */
-static inline bool wf__count_down(atomic_int *refs) {
-  return atomic_load_explicit(refs, memory_order_acquire) == 1 ||
-         atomic_fetch_sub_explicit(refs, 1, memory_order_acq_rel) == 1;
-}
 static inline wf__storage *wf__storage_retain(wf__storage *s) {
-  atomic_fetch_add_explicit(&s->refs, 1, memory_order_relaxed);
+  wf__count_up(&s->refs, 1);
   return s;
 }
 void wf__storage_release(wf__storage *s);
@@ -143,7 +139,7 @@ static inline void *wf__data(const wf_tensor *t) {
 }
 /* Counts one change of the data, and notes which operator made it. */
 static inline void wf__bump(wf_tensor *t) {
-  atomic_fetch_add_explicit(&t->version->value, 1, memory_order_relaxed);
+  wf__count_up_short(&t->version->value, 1);
   if (wf__self.frame) atomic_store_explicit(&t->version->changed_by, wf__self.frame->op, memory_order_relaxed);
 }
 

@@ -33,7 +33,10 @@ ok "with the accuracy that it had" equal "$(number_of "$work/again.json" test_ac
 ok "prints a report of at most 80 columns" sh -c '"$1" train --limit 1280 >"$2/text" && grep -q forward "$2/text" && [ "$(LC_ALL=C.UTF-8 wc -L <"$2/text")" -le 80 ]' sh "$weft" "$work"
 
 # ---- and refuses ----
-ok "batch 0 is misuse" ends 2 "whole number of 1 or more" "$weft" train --batch 0
+ok "batch 0 is misuse" ends 2 "whole number from 1 to" "$weft" train --batch 0
+ok "more workers than a loader takes are misuse" ends 2 "from 0 to 64, not '65'" "$weft" train --workers 65
+ok "more threads than kernels use are misuse" ends 2 "from 1 to 1024, not '1025'" "$weft" train --threads 1025
+ok "an unknown instruction set is misuse" ends 2 "none of ref, base, avx2, avx512" env WEFT_CPU_MAX=foo "$weft" info
 ok "an unknown option is misuse" ends 2 "unrecognized option" "$weft" train --bathc 3
 ok "an unknown pipeline is misuse" ends 2 "plain, pinned, async or prefetch" "$weft" train --pipeline fast
 ok "a device that isn't there is unusable" ends 2 "cuda" "$weft" train --device cuda

@@ -75,9 +75,16 @@ static void every_operator_has_a_schema_and_is_found_by_its_name(void **state) {
   assert_false(wf_op_exists("no_such"));
 }
 
+static void a_call_without_a_place_for_its_result_is_refused(void **state) {
+  (void)state;
+  assert_int_equal(wf_call("add", NULL, 0, NULL), WF_VALUE);
+  assert_error(WF_VALUE, "call: no place for the result given");
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(arguments_bind_by_name_in_any_order_and_defaults_fill_the_rest),
     cmocka_unit_test(refuses_what_it_cannot_bind),
     cmocka_unit_test(every_operator_has_a_schema_and_is_found_by_its_name),
+    cmocka_unit_test(a_call_without_a_place_for_its_result_is_refused),
 };
 WF_TEST_MAIN("op/call", tests)

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <weft/autograd.h>
+#include <weft/copy.h>
 #include <weft/create.h>
 #include <weft/view.h>
 #include "base/host.h"
@@ -232,6 +233,41 @@ static void failing_any_allocation_leaks_nothing(void **state) {
   assert_int_equal(after.allocation[0].current, before.allocation[0].current);
 }
 
+static void sizes_that_are_announced_but_not_given_are_refused(void **state) {
+  (void)state;
+  static const char text[] = "3 sizes were announced, but none given";
+  wf_dims none = wf_dims_of(NULL, 3);
+  wf_tensor *t = wf_ones(WF_SHAPE(2, 3), NULL);
+  assert_null(wf_empty(none, NULL));
+  assert_error(WF_VALUE, text);
+  assert_null(wf_zeros(none, NULL));
+  assert_error(WF_VALUE, text);
+  assert_null(wf_empty_strided(none, none, NULL));
+  assert_error(WF_VALUE, text);
+  assert_null(wf_view(t, none));
+  assert_error(WF_VALUE, text);
+  assert_null(wf_reshape(t, none));
+  assert_error(WF_VALUE, text);
+  wf_free(t);
+}
+
+static void what_pin_memory_gives_cannot_grow_but_what_a_factory_pins_can(void **state) {
+  (void)state;
+  wf_tensor *t = wf_ones(WF_SHAPE(4), NULL), *pinned = wf_pin_memory(t);
+  assert_true(wf_is_pinned(pinned));
+  assert_int_equal(wf_resize_(pinned, WF_SHAPE(8), WF_FORMAT_CONTIGUOUS), WF_RUNTIME);
+  assert_error(WF_RUNTIME, "Trying to resize storage that is not resizable");
+  assert_ok(wf_resize_(pinned, WF_SHAPE(2), WF_FORMAT_CONTIGUOUS));
+  wf_tensor_options o = wf_tensor_defaults();
+  o.pinned = true;
+  wf_tensor *made = wf_empty(WF_SHAPE(4), &o);
+  assert_ok(wf_resize_(made, WF_SHAPE(4096), WF_FORMAT_CONTIGUOUS));
+  assert_true(wf_is_pinned(made));
+  wf_free(made);
+  wf_free(pinned);
+  wf_free(t);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(numbers_decide_the_dtype_that_is_not_given),
     cmocka_unit_test(sizes_are_checked_before_memory_is_taken),
@@ -244,5 +280,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(only_floats_may_require_grad),
     cmocka_unit_test(devices_get_the_same_numbers),
     cmocka_unit_test(failing_any_allocation_leaks_nothing),
+    cmocka_unit_test(sizes_that_are_announced_but_not_given_are_refused),
+    cmocka_unit_test(what_pin_memory_gives_cannot_grow_but_what_a_factory_pins_can),
 };
 WF_TEST_MAIN("op/create", tests)

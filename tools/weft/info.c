@@ -1,6 +1,7 @@
 /* weft info: what this build has and what it found here. */
 #include <argp.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "weft.h"
@@ -27,6 +28,13 @@ static void print_device_json(void) {
          wf_device_count(WF_DEVICE_SIM), wf_device_count(WF_DEVICE_CUDA));
 }
 
+static bool is_instruction_set(const char *name) {
+  static const char *const names[] = {"ref", "base", "avx2", "avx512"};
+  for (int i = 0; i < 4; i++)
+    if (!strcmp(name, names[i])) return true;
+  return false;
+}
+
 int command_info(int argc, char **argv) {
   static const struct argp argp = {
       option_table, parse, NULL, "What this build has, and what it found here.\vExample:\n  weft info --json",
@@ -35,6 +43,9 @@ int command_info(int argc, char **argv) {
   bool json = false;
   argp_parse(&argp, argc, argv, 0, NULL, &json);
   wf_build_info info = wf_get_build_info();
+  const char *cap = getenv("WEFT_CPU_MAX");
+  if (cap && !is_instruction_set(cap))
+    return misuse("info", "WEFT_CPU_MAX is '%s', none of ref, base, avx2, avx512: the library ignores it", cap);
   if (json) {
     printf("{\n  \"version\": \"%s\",\n  \"threads\": %d,\n  \"cpu\": \"%s\",\n", wf_version(), wf_num_threads(),
            info.cpu);

@@ -55,9 +55,14 @@ static const struct argp_option option_table[] = {
     {"json", KEY_JSON, NULL, 0, "print one JSON object instead of the report", 0},
     {0}};
 
+static void read_bounded(struct argp_state *state, const char *name, const char *text, int64_t least, int64_t most,
+                         int64_t *value) {
+  if (!parse_int(text, least, most, value))
+    argp_error(state, "--%s takes a whole number from %lld to %lld, not '%s'", name, (long long)least, (long long)most,
+               text);
+}
 static void read_count(struct argp_state *state, const char *name, const char *text, int64_t least, int64_t *value) {
-  if (!parse_int(text, least, INT64_C(1) << 40, value))
-    argp_error(state, "--%s takes a whole number of %lld or more, not '%s'", name, (long long)least, text);
+  read_bounded(state, name, text, least, INT64_C(1) << 40, value);
 }
 
 static void read_data(struct argp_state *state, const char *text, train_options *o) {
@@ -82,8 +87,8 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
       return 0;
     case KEY_EPOCHS: read_count(state, "epochs", arg, 0, &o->epochs); return 0;
     case KEY_BATCH: read_count(state, "batch", arg, 1, &o->batch); return 0;
-    case KEY_WORKERS: read_count(state, "workers", arg, 0, &o->workers); return 0;
-    case KEY_THREADS: read_count(state, "threads", arg, 1, &o->threads); return 0;
+    case KEY_WORKERS: read_bounded(state, "workers", arg, 0, 64, &o->workers); return 0;
+    case KEY_THREADS: read_bounded(state, "threads", arg, 1, 1024, &o->threads); return 0;
     case KEY_SEED: read_count(state, "seed", arg, 0, &o->seed); return 0;
     case KEY_LIMIT: read_count(state, "limit", arg, 0, &o->limit); return 0;
     case KEY_LR:

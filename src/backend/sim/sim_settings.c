@@ -1,4 +1,4 @@
-/* The parser of WEFT_SIM: comma-separated key=value, the last of a key counts. Numbers need their whole text to be understood, so a
+/* The parser of WEFT_SIM: comma-separated key=value, each key once (fault once for each kind). Numbers need their whole text to be understood, so a
  * misspelt unit is an error and not a default. */
 #include "backend/sim/sim_settings.h"
 
@@ -81,6 +81,7 @@ static bool set_fault(const char *value, wf__sim_settings *s) {
     double nth;
     if (strncmp(value, kinds[i].name, n)) continue;
     if (!wf__quantity_is(value + n, no_unit, &nth) || nth < 1 || nth > 1e15 || nth != floor(nth)) return false;
+    if (*kinds[i].nth) return false; /* the second of a kind */
     *kinds[i].nth = (int64_t)nth;
     return true;
   }
@@ -93,11 +94,18 @@ static const struct {
 } keys[] = {
     {"mem", set_memory}, {"devices", set_devices}, {"link", set_link}, {"kernel_us", set_kernel}, {"fault", set_fault}};
 
-static bool set_one(const char *pair, wf__sim_settings *s, char *error, size_t error_size) {
+/* seen: a bit for each key that came already. */
+static bool set_one(const char *pair, wf__sim_settings *s, unsigned *seen, char *error, size_t error_size) {
   const char *equals = strchr(pair, '=');
   size_t n = equals ? (size_t)(equals - pair) : strlen(pair);
   for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
     if (strlen(keys[i].name) != n || memcmp(keys[i].name, pair, n)) continue;
+    bool again = *seen >> i & 1 && keys[i].set != set_fault;
+    *seen |= 1u << i;
+    if (again) {
+      snprintf(error, error_size, "WEFT_SIM: %s comes twice", keys[i].name);
+      return false;
+    }
     if (equals && keys[i].set(equals + 1, s)) return true;
     snprintf(error, error_size, "WEFT_SIM: bad value '%.80s' for %s", equals ? equals + 1 : "", keys[i].name);
     return false;
@@ -108,7 +116,8 @@ static bool set_one(const char *pair, wf__sim_settings *s, char *error, size_t e
 
 bool wf__sim_parse(const char *text, wf__sim_settings *settings, char *error, size_t error_size) {
   wf__sim_settings s = wf__sim_defaults();
-  while (text && *text) {
+  unsigned seen = 0;
+  for (bool more = text && *text; more;) {
     size_t n = strcspn(text, ",");
     char pair[128];
     if (n >= sizeof pair) {
@@ -117,8 +126,9 @@ bool wf__sim_parse(const char *text, wf__sim_settings *settings, char *error, si
     }
     memcpy(pair, text, n);
     pair[n] = 0;
-    if (n && !set_one(pair, &s, error, error_size)) return false;
-    text += n + (text[n] == ',');
+    if (!set_one(pair, &s, &seen, error, error_size)) return false;
+    more = text[n] == ',';
+    text += n + more;
   }
   *settings = s;
   return true;
