@@ -1,5 +1,6 @@
 /* Products of small matrices, where a library's fixed cost is most of the time: rows of the result in vectors of 16, 8 and 4 columns, four
- * rows at a time. Every element is the sum over k in order, one multiplication and one addition a step, exactly as in ref/. */
+ * rows at a time; columns that don't fill 4 are left to the library, which masks them. Every element is the sum over k in order, one
+ * multiplication and one addition a step, exactly as in ref/. */
 #include "kernel/isa.h"
 #include "kernel/tables.h"
 
@@ -32,7 +33,6 @@
   PANEL(T, 16)                                                                                             \
   PANEL(T, 8)                                                                                              \
   PANEL(T, 4)                                                                                              \
-  PANEL(T, 1)                                                                                              \
   static void product_##T(void *to, int64_t out_row, const void *left, int64_t a_row, int64_t a_column,    \
                           const void *right, int64_t b_row, int64_t m, int64_t n, int64_t k) {             \
     T *out = to;                                                                                           \
@@ -40,8 +40,7 @@
     int64_t j = 0;                                                                                         \
     for (; j + 16 <= n; j += 16) panel_##T##_16(out + j, out_row, a, a_row, a_column, b + j, b_row, m, k); \
     if (j + 8 <= n) panel_##T##_8(out + j, out_row, a, a_row, a_column, b + j, b_row, m, k), j += 8;       \
-    if (j + 4 <= n) panel_##T##_4(out + j, out_row, a, a_row, a_column, b + j, b_row, m, k), j += 4;       \
-    for (; j < n; j++) panel_##T##_1(out + j, out_row, a, a_row, a_column, b + j, b_row, m, k);            \
+    if (j + 4 <= n) panel_##T##_4(out + j, out_row, a, a_row, a_column, b + j, b_row, m, k);               \
   }
 
 PRODUCT(float)

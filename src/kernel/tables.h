@@ -128,7 +128,7 @@ typedef struct wf__softmax_kernels {
   void (*map)(void *out, const void *const *in, int64_t n, const void *top, const void *factor, bool each, bool stream);
 } wf__softmax_kernels;
 
-/* out [m, n] := a [m, k] @ b [k, n] for few multiplications. Rows of out and b are consecutive; steps are in elements; out is apart from
+/* out [m, n] := a [m, k] @ b [k, n] for few multiplications; n is a multiple of 4. Rows of out and b are consecutive; steps are in elements; out is apart from
  * both. Not in ref/, where the loops of wf__ref_matmul take any strides: NULL there, with the same sums in the same order. */
 typedef void (*wf__small_product_fn)(void *out, int64_t out_row, const void *a, int64_t a_row, int64_t a_column,
                                      const void *b, int64_t b_row, int64_t m, int64_t n, int64_t k);

@@ -40,7 +40,7 @@ static void every_instruction_set_gives_the_same_bits_and_writes_nothing_else(vo
   (void)state;
   for (int isa = WF__ISA_BASE; isa <= (int)wf__cpu_isa(); isa++)
     for (int i = 0; i < 400; i++) {
-      int m = 1 + (int)next(12), n = 1 + (int)next(40), k = 1 + (int)next(12), gap = (int)next(4);
+      int m = 1 + (int)next(12), n = 4 + 4 * (int)next(10), k = 1 + (int)next(12), gap = (int)next(4);
       check_float(isa, m, n, k, gap, next(2));
       check_double(isa, m, n, k, gap, next(2));
     }
