@@ -19,6 +19,9 @@ wf_status wf__refuse_index(const wf_plan *plan, int refusal, int64_t bad, int64_
     case WF__REFUSE_BRACKET: return wf__fail(WF_INDEX, text, "", (long long)bad, (long long)dim, (long long)entries);
     case WF__REFUSE_COPY:
       return wf__fail(WF_INDEX, text, "index_copy_(): ", (long long)bad, (long long)dim, (long long)entries);
+    case WF__REFUSE_DATA:
+      return wf__fail(WF_RUNTIME, "INDICES element is out of DATA bounds, id=%lld axis_dim=%lld", (long long)bad,
+                      (long long)entries);
     case WF__REFUSE_DEFAULT: break;
   }
   return wf__fail(WF_RUNTIME, text, "", (long long)bad, (long long)dim, (long long)entries);

@@ -28,7 +28,8 @@ typedef enum wf__index_refusal {
   WF__REFUSE_SELF,    /* WF_INDEX "index out of range in self" */
   WF__REFUSE_BRACKET, /* WF_INDEX, the text of the first */
   WF__REFUSE_COPY,    /* WF_INDEX, the same behind "index_copy_(): " */
-  WF__REFUSE_TAKE     /* WF_INDEX "out of range: tried to access index i on a tensor of n elements." */
+  WF__REFUSE_TAKE,    /* WF_INDEX "out of range: tried to access index i on a tensor of n elements." */
+  WF__REFUSE_DATA     /* WF_RUNTIME "INDICES element is out of DATA bounds, id=i axis_dim=n" */
 } wf__index_refusal;
 
 /* One index tensor along a row of the plan. */

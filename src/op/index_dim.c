@@ -72,7 +72,8 @@ static wf_status check_select(const wf_tensor *self, int64_t *dim, const wf_tens
 
 static wf_status select_into(wf_tensor *out, const wf_tensor *self, int64_t dim, const wf_tensor *index) {
   wf_tensor *to = as_vector(out), *from = to ? as_vector(self) : NULL, *at = from ? as_vector(index) : NULL;
-  wf__indices list = only(dim, at, false, WF__REFUSE_SELF);
+  wf__indices list =
+      only(dim, at, false, dim == 1 ? WF__REFUSE_DATA : WF__REFUSE_SELF); /* a kernel of its own in PyTorch */
   if (at) wf__index_get_into(to, from, &list);
   wf__tensor_release(to);
   wf__tensor_release(from);
