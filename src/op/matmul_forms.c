@@ -37,11 +37,16 @@ static wf_tensor *batched(const wf_tensor *a, const wf_tensor *b) {
   return wf__batched_product(a, b);
 }
 
+/* The row that a vector on the left stands for leaves the product in place, as in PyTorch: the result is no view, and counts a change. */
+static wf_tensor *without_row(wf_tensor *product) {
+  return product && !wf_squeeze_(product, WF_SHAPE(0)) ? product : NULL;
+}
+
 static wf_tensor *by_rank(const wf_tensor *a, const wf_tensor *b) {
   int x = a->layout.ndim, y = b->layout.ndim;
   if (x == 1 && y == 1) return wf_dot(a, b);
   if (x == 2 && y == 1) return wf_mv(a, b);
-  if (x == 1 && y == 2) return wf_squeeze(wf_mm(wf_unsqueeze(a, 0), b), WF_SHAPE(0));
+  if (x == 1 && y == 2) return without_row(wf_mm(wf_unsqueeze(a, 0), b));
   if (x == 2 && y == 2) return wf_mm(a, b);
   if (y == 1) return unfold(wf_mv(fold(a), b), a, -1);
   if (y == 2) return unfold(wf_mm(fold(a), b), a, b->layout.size[1]);
