@@ -10,7 +10,8 @@
 int64_t wf__copy_stream_from = (int64_t)2 << 20;
 
 #define LINE WF__COPY_LINE
-#define ROW_BYTES 512         /* rows that are long enough to be written one by one */
+#define ROW_BYTES \
+  512 /* rows that are written one by one: 0.84 of memcpy at 512 bytes, 1.13 at 768; in tiles 0.88, 0.93 */
 #define RUN_BYTES 256         /* shorter runs of the destination consist of their ends, which don't go past the cache */
 #define STRAIGHT_BYTES 256    /* of the source's rows, from which on transposing straight into place wins over tiles */
 #define BAND_BYTES 4096       /* of the source's rows that are turned at a time: see kernel/transpose.isa.c */
