@@ -20,12 +20,14 @@
  * reaches 1.40 with 1 or 2 KiB, 1.30 with 4, 1.25 with 16 (f32, AVX-512, one core); writing without the block 1.41, into the cache 1.02. */
 #define STREAM_BLOCK 2048
 #define SHORT_ROW 64 /* shorter rows are packed */
-/* A tile of f32 is 128 x 128. An addition of a transpose, 4096 squared, reaches of memcpy: 0.34 with 32 x 32, 0.79 with 64 x 64, 1.05 with 128 x 128,
- * 1.14 with 256 x 256, which would need a quarter of the second cache. */
-#define TILE_COLS 128
-#define TILE_ROWS 512
+/* A tile is 64 x 256 elements of f32. An addition of a transpose, 4096 squared, reaches of memcpy, in a loop of nothing else: 0.34 with 32 x 32, 0.79
+ * with 64 x 64, 1.0 with 64 x 256 or 128 x 128, 1.14 with 256 x 256, which would need a quarter of the second cache. Long rows are better here, where
+ * each row costs a call or two. */
+#define TILE_COLS 256 /* 128 of 8 bytes */
+#define TILE_ROWS 256
 #define TILE_BYTES \
-  (80 << 10) /* of one operand; its rows are a line further apart than they are long, lest all fall into one set */
+  (80 << 10)    /* of one operand; its rows are a line further apart than they are long, lest all fall into one set */
+#define AHEAD 4 /* rows of a tile that are fetched before they are read */
 #define LINE 64
 
 typedef wf__pw_job job;
@@ -136,6 +138,20 @@ static void do_row(const job *j, char *const *at, const int64_t *stride, blocks 
   }
 }
 
+/* Whether the kernel reads every operand as it is and could write to the output. */
+static bool is_plain(const job *j, const int64_t *stride) {
+  bool plain = !j->has_result_copy && stride[0] == j->out_size;
+  for (int k = 0; k < j->inputs; k++) plain = plain && is_used_in_place(&j->in[k], stride[k + 1]);
+  return plain;
+}
+
+/* At most a block of such a row, of a tile: what do_row() decides for each row would be a fifth of the time. */
+static inline void do_plain_row(const job *j, char *const *at, blocks *b, int64_t n) {
+  const void *in[WF__PW_INPUTS] = {at[1], at[2], at[3]};
+  j->fn(j->stream ? b->result : at[0], in, n, &j->args);
+  if (j->stream) j->kernels->past_cache(at[0], b->result, n * j->out_size);
+}
+
 static void do_rows(void *context, int64_t begin, int64_t end) {
   const job *j = context;
   blocks b;
@@ -214,9 +230,26 @@ typedef char turned_tile[TILE_BYTES] __attribute__((aligned(64)));
 
 static int64_t tile_pitch(int64_t cols, int64_t size) { return (cols * size + LINE - 1) / LINE * LINE + LINE; }
 
+/* One line of each row of the block at a time, from top to bottom: few rows of the operand are read side by side, each as far as it goes. */
+static void turn(const job *j, int o, char *block, int64_t pitch, const char *src, int64_t rows, int64_t cols) {
+  int64_t size = j->in[o - 1].size, strip = LINE / size;
+  for (int64_t c = 0; c < cols; c += strip)
+    j->kernels->transpose[j->in[o - 1].log_size](block + c * size, pitch, src + c * j->stride[o], j->stride[o], rows,
+                                                 cols - c < strip ? cols - c : strip, false);
+}
+
+/* Asks for a row of the inputs that are read where they are: it is too short for the CPU's own prefetcher to see it coming. */
+static void fetch_row(const job *j, char *const *at, const int64_t *step, int64_t ahead, int64_t cols) {
+  for (int k = 0; k < j->inputs; k++) {
+    if (!j->in[k].present || j->turned[k + 1] || j->stride[k + 1] != j->in[k].size) continue;
+    const char *row = at[k + 1] + ahead * step[k + 1];
+    for (int64_t i = 0; i < cols * j->in[k].size; i += LINE) __builtin_prefetch(row + i);
+  }
+}
+
 static void do_tile(const job *j, char *const *corner, int64_t rows, int64_t cols, blocks *b, turned_tile *turned) {
-  char *at[1 + WF__PW_INPUTS];
-  int64_t step[1 + WF__PW_INPUTS], stride[1 + WF__PW_INPUTS];
+  char *at[1 + WF__PW_INPUTS] = {NULL};
+  int64_t step[1 + WF__PW_INPUTS], stride[1 + WF__PW_INPUTS] = {0};
   for (int o = 0; o <= j->inputs; o++) {
     at[o] = corner[o];
     step[o] = j->row_stride[o];
@@ -225,11 +258,15 @@ static void do_tile(const job *j, char *const *corner, int64_t rows, int64_t col
     const input *in = &j->in[o - 1];
     step[o] = tile_pitch(j->tile_cols, in->size);
     stride[o] = in->size;
-    j->kernels->transpose[in->log_size](turned[o - 1], step[o], corner[o], j->stride[o], rows, cols, false);
+    turn(j, o, turned[o - 1], step[o], corner[o], rows, cols);
     at[o] = turned[o - 1];
   }
+  bool plain = is_plain(j, stride);
+  for (int64_t r = 0; r < AHEAD && r < rows; r++) fetch_row(j, at, step, r, cols);
   for (int64_t r = 0; r < rows; r++) {
-    do_row(j, at, stride, b, cols);
+    if (r + AHEAD < rows) fetch_row(j, at, step, AHEAD, cols);
+    if (plain) do_plain_row(j, at, b, cols);
+    else do_row(j, at, stride, b, cols);
     for (int o = 0; o <= j->inputs; o++) at[o] += step[o];
   }
 }
@@ -282,10 +319,10 @@ static void run_tiles(job *j, const wf_plan *plan, int other) {
                    j->stride[o] != j->in[o - 1].size;
     if (j->turned[o] && j->in[o - 1].size > widest) widest = j->in[o - 1].size;
   }
-  j->tile_cols = j->n < TILE_COLS ? j->n : TILE_COLS;
-  j->tile_rows = TILE_BYTES / tile_pitch(j->tile_cols, widest) / 16 * 16; /* the tile of f32: 128 rows of 576 bytes */
+  int64_t most = widest > 4 ? TILE_COLS / 2 : TILE_COLS;
+  j->tile_cols = j->n < most ? j->n : most;
+  j->tile_rows = TILE_BYTES / tile_pitch(j->tile_cols, widest) / 16 * 16;
   if (j->tile_rows > TILE_ROWS) j->tile_rows = TILE_ROWS;
-  if (widest >= 4 && j->tile_rows > TILE_COLS && j->tile_cols == TILE_COLS) j->tile_rows = TILE_COLS;
   j->chunks = (j->rows + j->tile_rows - 1) / j->tile_rows;
   j->stream = j->stream && j->tile_cols * j->out_size >= 4 * LINE;
   wf__walk_of(&j->walk, plan, j->inputs + 1, 1u << (plan->ndim - 1) | 1u << other);

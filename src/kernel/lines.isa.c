@@ -13,9 +13,9 @@ static void past_cache(void *dst, const void *src, int64_t bytes) {
   char *d = dst;
   const char *s = src;
   int64_t head = (int64_t)(-(uintptr_t)d % LINE), i = head < bytes ? head : bytes;
-  memcpy(d, s, (size_t)i);
+  if (i) memcpy(d, s, (size_t)i);
   for (; i + LINE <= bytes; i += LINE) store_line(d + i, s + i);
-  memcpy(d + i, s + i, (size_t)(bytes - i));
+  if (i < bytes) memcpy(d + i, s + i, (size_t)(bytes - i));
 }
 
 static void drain(void) {
