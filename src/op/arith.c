@@ -374,7 +374,8 @@ PLAIN_ENTRIES(remainder, REMAINDER_DEF)
 
 static wf_status atan2_apply(wf__node *node, wf_tensor *const *grad, wf_tensor **out) {
   wf_tensor *y = wf__saved_get(node, 0), *x = wf__saved_get(node, 1);
-  wf_tensor *scale = wf_reciprocal(wf_add(wf_mul(y, y), wf_mul(x, x)));
+  wf_tensor *square = wf_add(wf_mul(y, y), wf_mul(x, x)); /* 0 where both are: no direction, no gradient */
+  wf_tensor *scale = wf_masked_fill(wf_reciprocal(square), wf_eq_scalar(square, wf_int(0)), wf_int(0));
   if (wf__node_wants(node, 0)) out[0] = wf_mul(grad[0], wf_mul(x, scale));
   if (wf__node_wants(node, 1)) out[1] = wf_mul(grad[0], wf_mul(wf_neg(y), scale));
   return wf__self.pending;

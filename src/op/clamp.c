@@ -76,7 +76,7 @@ static wf_status bound(const char *which, bool upper, wf_scalar s, wf_dtype dtyp
   int64_t highest = dtype == WF_U8 ? 255 : INT64_C(0x7fffffff) >> (32 - 8 * (int)wf_dtype_size(dtype));
   int64_t lowest = dtype == WF_U8 ? 0 : -highest - 1;
   WF__CHECK(upper ? s.as.i >= lowest : s.as.i <= highest, WF_RUNTIME,
-            "Clamp %s value %lld is outside the representable range of %s", which, (long long)s.as.i,
+            "Clamp %s value %g is outside the representable range of %s", which, (double)s.as.i,
             wf__scalar_type_text(dtype));
   if (s.as.i > highest) *number = wf_int(highest);
   if (s.as.i < lowest) *number = wf_int(lowest);
