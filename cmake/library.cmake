@@ -54,6 +54,10 @@ if(WEFT_TOOLS_SOURCES)
     COMPILE_DEFINITIONS "WF_REPORT_FOLDER=\"${PROJECT_SOURCE_DIR}/src/report\""
     OBJECT_DEPENDS "${PROJECT_SOURCE_DIR}/src/report/page.css;${PROJECT_SOURCE_DIR}/src/report/page.js")
 
+  set_source_files_properties(src/audit/memory_assets.c PROPERTIES
+    COMPILE_DEFINITIONS "WF_AUDIT_FOLDER=\"${PROJECT_SOURCE_DIR}/src/audit\""
+    OBJECT_DEPENDS "${PROJECT_SOURCE_DIR}/src/audit/memory_page.js")
+
   add_library(weft-tools SHARED $<TARGET_OBJECTS:weft_tools_objects>)
   add_library(weft::weft-tools ALIAS weft-tools)
   set_target_properties(weft-tools PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})

@@ -57,6 +57,9 @@ WF_API char *wf_memory_map(const wf_snapshot *snapshot, const wf_memory_options 
 /** The same as a drawing. The file appears whole or not at all. Errors: WF_IO with the path, WF_VALUE. */
 WF_API wf_status wf_memory_write_svg(const wf_snapshot *snapshot, const wf_memory_options *options, const char *path);
 
+/** One page that needs nothing else: memory over the events, and what lay where after each of them. As above. */
+WF_API wf_status wf_memory_write_html(const wf_snapshot *snapshot, const wf_memory_options *options, const char *path);
+
 /** Sums of a device, for comparisons. */
 typedef struct wf_memory_totals {
   int device;

@@ -1,7 +1,11 @@
 /* The report of a snapshot for a terminal. */
+#include <stdarg.h>
+#include <stdio.h>
+
 #include "audit/memory_view.h"
 #include "base/host.h"
 #include "format/text.h"
+#include "report/columns.h"
 #include "report/units.h"
 
 #define LABEL 24
@@ -11,6 +15,17 @@ typedef struct writer {
   const wf__memory_view *v;
   const wf_memory_options *o;
 } writer;
+
+/* A sentence, wrapped; `mark` stands before it, further lines begin where it ends. */
+static void say(const writer *w, const char *mark, const char *format, ...) WF_PRINTF(3, 4);
+static void say(const writer *w, const char *mark, const char *format, ...) {
+  char text[1024];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  wf__put_wrapped(w->out, mark, strlen(mark), text, (size_t)w->o->columns);
+}
 
 static void put_spaced(wf__text *out, const char *text, int width, bool right) {
   int n = 0; /* columns: bytes that don't continue a character */
@@ -41,17 +56,15 @@ static void put_head(const writer *w) {
   const wf__history *h = &w->v->history;
   const wf_snapshot *s = h->snapshot;
   char count[WF__UNIT_TEXT], time[WF__UNIT_TEXT];
-  wf__text_printf(w->out, "%s: device %d, ", s->name, h->device);
   if (h->n)
-    wf__text_printf(w->out, "%s events in %s\n", wf__count_text(h->n, count),
-                    wf__time_text(1000 * wf__state_us(h, h->n), time));
-  else wf__text_put(w->out, "no history: recording was off\n");
+    say(w, "", "%.600s: device %d, %s events in %s", s->name, h->device, wf__count_text(h->n, count),
+        wf__time_text(1000 * wf__state_us(h, h->n), time));
+  else say(w, "", "%.600s: device %d, no history: recording was off", s->name, h->device);
   const char *conf = wf__snap_text(s, s->settings.conf);
-  if (s->is_log) wf__text_put(w->out, "an RMM log: it has no segments and no stacks\n");
-  else if (*conf) wf__text_printf(w->out, "recorded with PYTORCH_CUDA_ALLOC_CONF=%s\n", conf);
+  if (s->is_log) say(w, "", "an RMM log: it has no segments and no stacks");
+  else if (*conf) say(w, "", "recorded with PYTORCH_CUDA_ALLOC_CONF=%.600s", conf);
   if (h->unmatched)
-    wf__text_printf(w->out, "%s entries of the history don't fit its end; they are left out\n",
-                    wf__count_text(h->unmatched, count));
+    say(w, "", "%s entries of the history don't fit its end; they are left out", wf__count_text(h->unmatched, count));
 }
 
 static void put_sums(const writer *w) {
@@ -123,9 +136,10 @@ static void put_pinners(const writer *w) {
   if (!v->pinners.n) return;
   uint64_t bytes = 0;
   for (size_t i = 0; i < f->holes.n; i++) bytes += f->holes.at[i].size;
-  wf__text_printf(w->out, "\nFree memory that blocks in use hold %s: %s in %s hole%s of 1 MiB or more\n",
-                  wf__state_text(&v->history, v->at.state, when), bytes_of(bytes, a),
-                  wf__count_text((int64_t)f->holes.n, b), f->holes.n == 1 ? "" : "s");
+  wf__text_put(w->out, "\n");
+  say(w, "", "Free memory that blocks in use keep apart %s: %s in %s hole%s of 1 MiB or more",
+      wf__state_text(&v->history, v->at.state, when), bytes_of(bytes, a), wf__count_text((int64_t)f->holes.n, b),
+      f->holes.n == 1 ? "" : "s");
   wf__text_printf(w->out, "  %11s %6s %11s  %s\n", "holes", "", "by blocks of", "which this line made");
   for (size_t i = 0; i < v->pinners.n && i < (size_t)(w->o->rows + 1) / 2; i++) {
     const wf__pinner *p = &v->pinners.at[i];
@@ -138,11 +152,10 @@ static void put_pinners(const writer *w) {
   }
   const wf__hole *worst = f->holes.at;
   const wf__block_life *pin = &v->history.blocks.at[worst->pin];
-  wf__text_printf(w->out, "  largest: %s at 0x%llx beside a block of %s", bytes_of(worst->size, a),
-                  (unsigned long long)worst->address, bytes_of(pin->size, b));
-  if (worst->frees_segment)
-    wf__text_printf(w->out, ";\n  without it the segment of %s could go back\n", bytes_of(worst->segment_size, c));
-  else wf__text_printf(w->out, ";\n  without it the hole would have %s\n", bytes_of(worst->if_freed, c));
+  const char *then = worst->frees_segment ? "without it the segment could go back:" : "without it the hole would have";
+  say(w, "  ", "largest: %s at 0x%llx beside a block of %s; %s %s", bytes_of(worst->size, a),
+      (unsigned long long)worst->address, bytes_of(pin->size, b), then,
+      bytes_of(worst->frees_segment ? worst->segment_size : worst->if_freed, c));
 }
 
 /* ---- out of memory ------------------------------------------------------------------------------------------------------ */
@@ -155,18 +168,15 @@ static void put_failure(const writer *w, const wf__failure *f) {
   wf__text_printf(w->out, "  asked for        %11s  by %s\n", bytes_of(f->request, a),
                   wf__site_text(v->history.snapshot, &v->sites, f->stack, (size_t)w->o->columns - 35, name));
   if (f->driver_known)
-    wf__text_printf(w->out, "  device had free  %11s  of which a segment of %s was wanted\n",
-                    bytes_of(f->driver_free, a), bytes_of(f->segment, b));
+    wf__text_printf(w->out, "  device had free  %11s  a segment of %s was wanted\n", bytes_of(f->driver_free, a),
+                    bytes_of(f->segment, b));
   if (v->history.snapshot->is_log) return;
-  wf__text_printf(w->out, "  reserved, unused %11s  in pieces of at most %s that this request could use\n",
-                  bytes_of(f->cached, a), bytes_of(f->largest, b));
+  wf__text_printf(w->out, "  reserved, unused %11s  of use for it: pieces of at most %s\n", bytes_of(f->cached, a),
+                  bytes_of(f->largest, b));
   if (f->missing)
-    wf__text_printf(w->out, "  Even in one piece the free memory was %s short: less must be held.\n",
-                    bytes_of(f->missing, a));
-  else
-    wf__text_printf(w->out, "  Fragmentation was the cause: %s were free, in pieces.\n",
-                    bytes_of(f->cached + f->driver_free, a));
-  wf__text_printf(w->out, "  What would have fitted: %s. Try: weft replay-alloc --search\n", bytes_of(f->fits, a));
+    say(w, "  ", "Even in one piece the free memory was %s short: less must be held.", bytes_of(f->missing, a));
+  else say(w, "  ", "Fragmentation was the cause: %s were free, in pieces.", bytes_of(f->cached + f->driver_free, a));
+  say(w, "  ", "What would have fitted: %s. Try: weft replay-alloc --search", bytes_of(f->fits, a));
 }
 
 char *wf_memory_text(const wf_snapshot *s, const wf_memory_options *options) {

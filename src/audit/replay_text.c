@@ -16,21 +16,22 @@ static double waste(const wf__replay_result *r) {
 
 /* ---- text ------------------------------------------------------------------------------------------------------------ */
 
-static void put_recording(wf__text *out, const wf_replay *r) {
+static void put_recording(wf__text *out, const wf_replay *r, size_t columns) {
   char a[WF__UNIT_TEXT], b[WF__UNIT_TEXT], c[WF__UNIT_TEXT];
-  wf__text_printf(out, "%s: %s events; at most %s allocated", r->name, wf__count_text(r->events, a),
+  wf__text t = {0};
+  wf__text_printf(&t, "%s: %s events; at most %s allocated", r->name, wf__count_text(r->events, a),
                   bytes_of(r->recorded_peak, b));
-  if (!r->is_log) wf__text_printf(out, ", %s reserved", bytes_of(r->recorded_reserved, c));
-  wf__text_put(out, "\n");
-  if (r->is_log) {
-    wf__text_put(out, "An RMM log has no segments: how exactly the replay is can't be known.\n");
-    return;
-  }
-  wf__text_printf(out, "recorded with %s\n",
-                  *r->recorded_conf ? r->recorded_conf
-                  : r->conf_known   ? "the default settings"
-                                    : "unknown settings, taken to be the defaults");
-  if (r->conf_bad) wf__text_put(out, "(its text of settings isn't understood; the fields beside it were used)\n");
+  if (!r->is_log) wf__text_printf(&t, ", %s reserved", bytes_of(r->recorded_reserved, c));
+  if (r->is_log) wf__text_put(&t, ". An RMM log has no segments: how exactly the replay is can't be known.");
+  else
+    wf__text_printf(&t, "; recorded with %s",
+                    *r->recorded_conf ? r->recorded_conf
+                    : r->conf_known   ? "the default settings"
+                                      : "unknown settings, taken to be the defaults");
+  if (r->conf_bad) wf__text_put(&t, " (its text of settings isn't understood; the fields beside it were used)");
+  if (t.status) out->status = t.status;
+  else wf__put_wrapped(out, "", 0, t.data, columns);
+  wf__text_release(&t);
 }
 
 static void put_exactness(wf__text *out, const wf_replay *r, size_t columns) {
@@ -119,7 +120,7 @@ static void put_advice(wf__text *out, const wf_replay *r, size_t columns) {
 char *wf_replay_text(const wf_replay *r, int columns) {
   wf__text out = {0};
   if (columns < 80) columns = 80;
-  put_recording(&out, r);
+  put_recording(&out, r, (size_t)columns);
   put_exactness(&out, r, (size_t)columns);
   put_table(&out, r, columns);
   put_advice(&out, r, (size_t)columns);

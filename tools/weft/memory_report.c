@@ -8,7 +8,17 @@
 #include "progress.h"
 #include "weft.h"
 
-enum { OPTION_AT = 256, OPTION_BY, OPTION_TOP, OPTION_MAP, OPTION_SVG, OPTION_DEVICE, OPTION_STACKS, OPTION_TOLERANCE };
+enum {
+  OPTION_AT = 256,
+  OPTION_BY,
+  OPTION_TOP,
+  OPTION_MAP,
+  OPTION_SVG,
+  OPTION_HTML,
+  OPTION_DEVICE,
+  OPTION_STACKS,
+  OPTION_TOLERANCE
+};
 
 typedef struct options {
   const char *files[2];
@@ -16,7 +26,7 @@ typedef struct options {
   wf_memory_options memory;
   bool json, map, at_given;
   double tolerance; /* per cent that B may hold more than A */
-  const char *svg;
+  const char *svg, *html;
 } options;
 
 static const struct argp_option option_table[] = {
@@ -28,6 +38,7 @@ static const struct argp_option option_table[] = {
     {"map", OPTION_MAP, NULL, 0, "each segment with its blocks, as text", 0},
     {"svg", OPTION_SVG, "FILE", 0, "the same as a drawing", 0},
     {"tolerance", OPTION_TOLERANCE, "PERCENT", 0, "of two snapshots: how much more the second may hold (1)", 0},
+    {"html", OPTION_HTML, "FILE", 0, "a page with memory over time and its segments", 0},
     {"json", 'j', NULL, 0, "print one JSON object", 0},
     {0}};
 
@@ -73,6 +84,7 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
     case OPTION_STACKS: o->memory.stacks = true; return 0;
     case OPTION_MAP: o->map = true; return 0;
     case OPTION_SVG: o->svg = arg; return 0;
+    case OPTION_HTML: o->html = arg; return 0;
     case 'j': o->json = true; return 0;
     case ARGP_KEY_ARG:
       if (o->file_count == 2) argp_error(state, "one snapshot, or two to compare");
@@ -111,6 +123,7 @@ static int print(char *text) {
 
 static int report(const options *o, const wf_snapshot *s) {
   if (o->svg && wf_memory_write_svg(s, &o->memory, o->svg)) return fail_with_error("memory", EXIT_FAILED);
+  if (o->html && wf_memory_write_html(s, &o->memory, o->html)) return fail_with_error("memory", EXIT_FAILED);
   if (o->json) {
     int code = print(wf_memory_json(s, &o->memory, 2));
     if (!code) putchar('\n');
@@ -123,7 +136,8 @@ static int report(const options *o, const wf_snapshot *s) {
 /* Growth by less than 1 MiB isn't judged: every run differs a little. */
 static int compare(options *o, wf_snapshot *const s[2]) {
   if (!o->at_given) o->memory.at = WF_MEMORY_AT_END;
-  if (o->svg || o->map || o->memory.stacks) return misuse("memory", "--svg, --map and --stacks are for one snapshot");
+  if (o->svg || o->html || o->map || o->memory.stacks)
+    return misuse("memory", "--svg, --html, --map and --stacks are for one snapshot");
   wf_memory_change *c = wf_memory_compare(s[0], s[1], &o->memory);
   if (!c) return fail_with_error("memory", EXIT_MISUSE);
   int code = print(o->json ? wf_memory_change_json(c, 2) : wf_memory_change_text(c));
