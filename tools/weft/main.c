@@ -27,7 +27,6 @@ static const command commands[] = {
 static int print_help(FILE *out) {
   fprintf(out,
           "Usage: weft COMMAND [OPTION...]\nA tensor runtime in which every byte that moves is accounted for.\n\n");
-  for (int i = 0; i < COMMANDS; i++) fprintf(out, "  %-9s %s\n", commands[i].name, commands[i].summary);
   for (int i = 0; i < COMMANDS; i++) fprintf(out, "  %-12s %s\n", commands[i].name, commands[i].summary);
   fprintf(
       out,
