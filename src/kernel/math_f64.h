@@ -46,8 +46,10 @@ static inline double wf__exp(double x) {
   double within = x < -746.0 ? -746.0 : x > 710.0 ? 710.0 : x; /* NaN stays */
   double shifted = WF__FMA(within, 0x1.71547652b82fep+0, WF__ROUNDER_F64), n = shifted - WF__ROUNDER_F64;
   double r = WF__FMA(n, -0x1.ef35793c7673p-45, WF__FMA(n, -0x1.62e42fefa38p-1, within));
-  int64_t whole = wf__f64_bits(shifted) - 0x4338000000000000, half = whole / 2;
-  return wf__exp_near(r) * wf__bits_f64((half + 1023) << 52) * wf__bits_f64((whole - half + 1023) << 52);
+  int64_t whole = (int64_t)((uint64_t)wf__f64_bits(shifted) - 0x4338000000000000),
+          half = whole / 2; /* of NaN anything */
+  uint64_t first = (uint64_t)(half + 1023) << 52, rest = (uint64_t)(whole - half + 1023) << 52;
+  return wf__exp_near(r) * wf__bits_f64((int64_t)first) * wf__bits_f64((int64_t)rest);
 }
 
 /* ---- sine and cosine for f32 up to 2^30 ------------------------------------------------------------------------------------- */
@@ -97,8 +99,9 @@ static inline double wf__tangent(double x) {
 
 /* log2 of a positive finite number: 2^n m, m from sqrt(1/2) to sqrt(2), by the series of atanh; the rest is 1e-14. */
 static inline double wf__log2_of(double x) {
-  int64_t bits = wf__f64_bits(x), n = (bits - 0x3fe6a09e667f3bcd) >> 52;
-  double m = wf__bits_f64(bits - (int64_t)((uint64_t)n << 52)), s = (m - 1.0) / (m + 1.0), z = s * s;
+  uint64_t bits = (uint64_t)wf__f64_bits(x);
+  int64_t n = (int64_t)(bits - 0x3fe6a09e667f3bcd) >> 52;
+  double m = wf__bits_f64((int64_t)(bits - ((uint64_t)n << 52))), s = (m - 1.0) / (m + 1.0), z = s * s;
   double p = WF__FMA(1.0 / 15, z, 1.0 / 13);
   p = WF__FMA(p, z, 1.0 / 11);
   p = WF__FMA(p, z, 1.0 / 9);
