@@ -117,8 +117,8 @@ static inline double wf__log2_of(double x) {
 static inline double wf__exp2_of(double t) {
   double within = t < -300.0 ? -300.0 : t > 300.0 ? 300.0 : t;
   double shifted = within + WF__ROUNDER_F64, r = (within - (shifted - WF__ROUNDER_F64)) * 0x1.62e42fefa39efp-1;
-  int64_t n = wf__f64_bits(shifted) - 0x4338000000000000;
-  return wf__exp_near(r) * wf__bits_f64((n + 1023) << 52);
+  uint64_t n = (uint64_t)wf__f64_bits(shifted) - 0x4338000000000000; /* of a NaN: anything */
+  return wf__exp_near(r) * wf__bits_f64((int64_t)((n + 1023) << 52));
 }
 
 /* x^y for finite x other than 0 and finite y. Negative bases have powers by integers only. */

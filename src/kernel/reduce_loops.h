@@ -219,7 +219,7 @@ static void NAME(add_each)(void *total, const void *x, int64_t stride, int64_t r
       const T *v = (const T *)((const char *)x + r * stride);                                \
       WF__VECTOR_LOOP for (int64_t i = 0; i < n; i++) {                                      \
         const T y = v[i], now = b[i];                                                        \
-        b[i] = (y OPERATOR now) | (y != y) ? y : now;                                        \
+        b[i] = ((y OPERATOR now) | (y != y)) ? y : now;                                      \
       }                                                                                      \
     }                                                                                        \
   }
