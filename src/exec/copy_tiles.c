@@ -75,12 +75,13 @@ static void list_places(const wf__copy_method *m, const uint8_t *dims, int n, bo
 
 /* ---- turning -------------------------------------------------------------------------------------------------------------------- */
 
-/* Brings the rows of the source of one strip side by side, as elements of the size that is turned. */
+/* Brings the rows of the source of one strip side by side, as elements of the size that is turned; factors come when the tile is written. */
 static void stage_rows(const job *j, char *stage, const char *src, const int64_t *from, int64_t columns, int64_t rows) {
   const wf__copy_method *m = j->m;
   int64_t stride = m->dim[m->fastest].from;
   wf__copy_row row = j->row;
   row.convert = m->cast == WF__CAST_BEFORE ? j->convert : NULL;
+  row.scale = NULL;
   row.from_size = m->from_size;
   row.from_log = wf__copy_log(m->from_size);
   row.to_size = row.to_stride = j->size;

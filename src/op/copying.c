@@ -108,6 +108,10 @@ wf_tensor *wf_to_with(const wf_tensor *self, const wf_to_options *options) {
   wf__device *device = o.device ? wf__device_get(*o.device) : wf__device_of(self);
   if (!device) return NULL;
   wf_dtype dtype = o.dtype ? o.dtype : (wf_dtype)self->dtype;
+  if (!wf_dtype_size(dtype)) {
+    wf__fail(WF_TYPE, "dtype must be one of the ten element types, but got %d", (int)dtype);
+    return NULL;
+  }
   bool same_format = o.format == WF_FORMAT_PRESERVE || o.format == wf__suggest_format(&self->layout);
   if (!o.copy && dtype == (wf_dtype)self->dtype && device == wf__device_of(self) && same_format) return itself(self);
   return converted(self, dtype, device, &o);

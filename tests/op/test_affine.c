@@ -13,13 +13,19 @@ static void *data_of(wf_tensor *t) { return wf__data(t); }
 
 static wf_tensor *factors(const double *numbers, int n) {
   wf_tensor *t = wf_empty(WF_SHAPE(n), NULL);
-  for (int i = 0; i < n; i++) ((float *)data_of(t))[i] = (float)numbers[i];
+  for (int i = 0; i < n; i++) ((float *)data_of(t))[i] = (float)numbers[i % 8];
   return t;
 }
 
 /* Bytes that follow a rule, as [n,h,w,c] or as [n,c,h,w] in memory, seen as [n,c,h,w]. */
 static uint8_t byte_at(int64_t n, int64_t c, int64_t h, int64_t w) {
   return (uint8_t)(n * 31 + c * 57 + h * 7 + w * 3);
+}
+
+/* The same as that dtype holds it. */
+static int number_at(wf_dtype dtype, int64_t n, int64_t c, int64_t h, int64_t w) {
+  uint8_t byte = byte_at(n, c, h, w);
+  return dtype == WF_I8 ? (int8_t)byte : byte;
 }
 
 static wf_tensor *pictures(wf_dtype dtype, int64_t N, int64_t C, int64_t H, int64_t W, bool channels_last) {
@@ -32,7 +38,8 @@ static wf_tensor *pictures(wf_dtype dtype, int64_t N, int64_t C, int64_t H, int6
       for (int64_t h = 0; h < H; h++)
         for (int64_t w = 0; w < W; w++) {
           int64_t at = n * wf_stride(t, 0) + c * wf_stride(t, 1) + h * wf_stride(t, 2) + w * wf_stride(t, 3);
-          wf__scalar_store(wf_int(byte_at(n, c, h, w)), dtype, (char *)data_of(t) + at * (int64_t)wf_dtype_size(dtype));
+          wf__scalar_store(wf_int(number_at(dtype, n, c, h, w)), dtype,
+                           (char *)data_of(t) + at * (int64_t)wf_dtype_size(dtype));
         }
   return t;
 }
@@ -50,7 +57,7 @@ static void check(wf_dtype from, wf_dtype to, int64_t N, int64_t C, int64_t H, i
       for (int64_t h = 0; h < H; h++)
         for (int64_t w = 0; w < W; w++) {
           char expected[8];
-          float value = (float)byte_at(n, c, h, w) * (float)scales[c] + (float)shifts[c];
+          float value = (float)number_at(from, n, c, h, w) * (float)scales[c % 8] + (float)shifts[c % 8];
           int64_t at = n * wf_stride(y, 0) + c * wf_stride(y, 1) + h * wf_stride(y, 2) + w * wf_stride(y, 3);
           wf__scalar_store(wf_float((double)value), to, expected);
           if (memcmp((char *)data_of(y) + at * (int64_t)wf_dtype_size(to), expected, wf_dtype_size(to)))
@@ -74,6 +81,20 @@ static void every_layout_gets_the_factors_of_its_channels(void **state) {
           check(from[f], to[t], z[0], z[1], z[2], z[3], last, WF_FORMAT_CHANNELS_LAST);
           check(from[f], to[t], z[0], z[1], z[2], z[3], last, WF_FORMAT_PRESERVE);
         }
+}
+
+/* Columns that would meet in one place of the cache are brought side by side before they are turned. */
+static void many_channels_are_scaled_once(void **state) {
+  (void)state;
+  const wf_dtype from[] = {WF_U8, WF_I8, WF_F16, WF_BF16, WF_I32, WF_F32, WF_I64, WF_F64};
+  const int64_t sizes[][4] = {{1, 64, 5, 224}, {1, 256, 16, 32}, {2, 128, 3, 130}, {1, 4, 32, 65}};
+  for (int s = 0; s < 4; s++)
+    for (int f = 0; f < 8; f++) {
+      const int64_t *z = sizes[s];
+      check(from[f], WF_F32, z[0], z[1], z[2], z[3], true, WF_FORMAT_CONTIGUOUS);
+      check(from[f], WF_BF16, z[0], z[1], z[2], z[3], true, WF_FORMAT_CONTIGUOUS);
+      check(from[f], WF_F32, z[0], z[1], z[2], z[3], false, WF_FORMAT_CHANNELS_LAST);
+    }
 }
 
 static void large_pictures_go_past_the_cache_unharmed(void **state) {
@@ -112,6 +133,7 @@ static void what_does_not_fit_is_refused(void **state) {
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(every_layout_gets_the_factors_of_its_channels),
+    cmocka_unit_test(many_channels_are_scaled_once),
     cmocka_unit_test(large_pictures_go_past_the_cache_unharmed),
     cmocka_unit_test(the_gradient_is_scaled_by_channel),
     cmocka_unit_test(what_does_not_fit_is_refused),

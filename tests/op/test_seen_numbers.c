@@ -220,6 +220,18 @@ static void a_slice_store_beside_an_index_broadcasts(void **state) {
   assert_true(number(wf_sum(wf_select(wf_select(x, 0, 0), 1, 3))) == 16);
 }
 
+static void a_dtype_that_does_not_exist_is_refused(void **state) {
+  (void)state;
+  const wf_dtype odd[] = {(wf_dtype)99, (wf_dtype)-1, WF_DTYPE_COUNT};
+  wf_tensor *x = ROW(WF_F32, 1, 2, 3);
+  for (int i = 0; i < 3; i++) {
+    assert_null(wf_to(x, odd[i]));
+    wf_error e = wf_error_take();
+    assert_int_equal(e.status, WF_TYPE);
+    assert_non_null(strstr(e.text, "dtype must be one of the ten element types"));
+  }
+}
+
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_scope, end_scope)
   const struct CMUnitTest tests[] = {
@@ -235,6 +247,7 @@ int main(void) {
       TEST(dividing_integers_by_zero_is_refused_and_changes_nothing),
       TEST(some_operators_count_from_behind_and_others_refuse),
       TEST(a_slice_store_beside_an_index_broadcasts),
+      TEST(a_dtype_that_does_not_exist_is_refused),
   };
   return cmocka_run_group_tests_name("op/seen_numbers", tests, NULL, NULL);
 }
