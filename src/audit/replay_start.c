@@ -91,7 +91,7 @@ wf_status wf__replay_start_make(wf__replay_start *to, const wf__history *h) {
   if (!status) see_ends(to, &ends, h);
   wf__release(ends.all.at);
   for (size_t i = 0, at = 0; i < to->segments.n && !status; at += to->segments.at[i++].block_count)
-    to->segments.at[i].blocks = to->blocks.at + at;
+    to->segments.at[i].blocks = to->blocks.at ? to->blocks.at + at : NULL;
   if (status) wf__replay_start_release(to);
   return status;
 }

@@ -306,7 +306,7 @@ static wf_status refuse(machine *m, uint8_t op) {
                {'p', "PUT"},          {'T', "BINSTRING"}};
   int64_t at = offset(m) - 1;
   if (op == 'c') return refuse_global(m);
-  const wf__pickle_value *top = m->stack + m->depth;
+  const wf__pickle_value *top = m->depth ? m->stack + m->depth : NULL;
   if (op == 0x93 && m->depth >= 2 && top[-1].type == WF__PICKLE_STRING && top[-2].type == WF__PICKLE_STRING)
     return wf__fail(WF_VALUE, "%s: refused: global '%.60s.%.60s' (offset %lld)", m->name,
                     wf__string_set_text(m->strings, top[-2].string), wf__string_set_text(m->strings, top[-1].string),

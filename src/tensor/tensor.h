@@ -133,9 +133,9 @@ wf_tensors wf__give_list(wf_tensor **at, int n);
 
 static inline wf__device *wf__device_of(const wf_tensor *t) { return t->storage->device; }
 static inline size_t wf__itemsize(const wf_tensor *t) { return wf__dtype_bytes((wf_dtype)t->dtype); }
-/* Address of the first element on the tensor's device. */
+/* Address of the first element on the tensor's device. In numbers, since an empty tensor has no memory, and null plus 0 isn't defined. */
 static inline void *wf__data(const wf_tensor *t) {
-  return (char *)t->storage->memory.address + t->layout.offset * (int64_t)wf__itemsize(t);
+  return (void *)((uintptr_t)t->storage->memory.address + (uintptr_t)(t->layout.offset * (int64_t)wf__itemsize(t)));
 }
 /* Counts one change of the data, and notes which operator made it. */
 static inline void wf__bump(wf_tensor *t) {
