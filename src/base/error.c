@@ -91,7 +91,7 @@ const char *wf_status_name(wf_status status) {
 char *wf__dims_text(wf_dims d, char buffer[WF__DIMS_TEXT]) {
   char *p = buffer, *end = buffer + WF__DIMS_TEXT;
   *p++ = '[';
-  for (int i = 0; i < d.n && end - p > 24; i++)
+  for (int i = 0; d.at && i < d.n && end - p > 24; i++)
     p += snprintf(p, (size_t)(end - p), i ? ", %lld" : "%lld", (long long)d.at[i]);
   snprintf(p, (size_t)(end - p), "]");
   return buffer;

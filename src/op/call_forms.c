@@ -61,7 +61,7 @@ wf_tensor *wf__call_randperm(int64_t n, wf_dtype dtype) {
 }
 
 static wf__squeeze_form form_of(wf__ints dim) {
-  return dim.single ? WF__SQUEEZE_DIM : dim.dims.at ? WF__SQUEEZE_DIMS : WF__SQUEEZE_ALL;
+  return dim.single ? WF__SQUEEZE_DIM : dim.dims.at || dim.dims.n ? WF__SQUEEZE_DIMS : WF__SQUEEZE_ALL;
 }
 wf_tensor *wf__call_squeeze(const wf_tensor *self, wf__ints dim) { return wf__squeeze(self, dim.dims, form_of(dim)); }
 wf_status wf__call_squeeze_(wf_tensor *self, wf__ints dim) { return wf__squeeze_(self, dim.dims, form_of(dim)); }

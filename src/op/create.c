@@ -21,7 +21,9 @@ wf_tensor *wf_empty(wf_dims size, const wf_tensor_options *options) {
 static wf_status strided_layout(wf_dims size, wf_dims stride, size_t itemsize, wf__layout *l) {
   char text[WF__DIMS_TEXT];
   size_t nbytes;
-  for (int i = 0; size.at && i < size.n; i++)
+  WF__TRY(wf__list_check(size));
+  WF__TRY(wf__list_check(stride));
+  for (int i = 0; i < size.n; i++)
     WF__CHECK(size.at[i] >= 0, WF_RUNTIME, "Trying to create tensor with negative dimension %lld: %s",
               (long long)size.at[i], wf__dims_text(size, text));
   WF__CHECK(size.n == stride.n, WF_RUNTIME, "dimensionality of sizes (%d) must match dimensionality of strides (%d)",
@@ -47,7 +49,8 @@ static wf_tensor *full(wf_dims size, wf_scalar value, wf_dtype inferred, const w
 
 wf_tensor *wf_zeros(wf_dims size, const wf_tensor_options *options) {
   WF__OP("zeros", NULL);
-  for (int i = 0; size.at && i < size.n; i++)
+  WF__TRY_OR(wf__list_check(size), NULL);
+  for (int i = 0; i < size.n; i++)
     if (size.at[i] < 0) {
       wf__fail(WF_RUNTIME, "zeros: Dimension size must be non-negative.");
       return NULL;

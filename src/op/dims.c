@@ -105,6 +105,7 @@ static wf_tensor *permuted(const wf_tensor *self, const wf__sizes *order) {
 static wf_status permutation(const wf_tensor *self, wf_dims dims, wf__sizes *order) {
   uint32_t seen = 0;
   order->n = dims.n;
+  WF__TRY(wf__list_check(dims));
   WF__CHECK(
       dims.n == self->layout.ndim, WF_RUNTIME,
       "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired ordering of dimensions "
@@ -154,6 +155,8 @@ static wf_status movedim_order(const wf_tensor *self, wf_dims source, wf_dims de
   char a[WF__DIMS_TEXT], b[WF__DIMS_TEXT];
   int64_t from[WF_MAX_DIMS], to[WF_MAX_DIMS];
   int ndim = self->layout.ndim;
+  WF__TRY(wf__list_check(source));
+  WF__TRY(wf__list_check(destination));
   WF__CHECK(
       source.n == destination.n, WF_RUNTIME,
       "movedim: Invalid source or destination dims: source (%s dims) should contain the same number of dims as destination (%s dims)",
@@ -204,6 +207,7 @@ static const wf__node_class *squeeze_class(bool in_place, wf__squeeze_form form)
 /* Bit d of *chosen: dim d may go. */
 static wf_status choose_dims(const wf_tensor *self, wf_dims dims, uint32_t *chosen) {
   *chosen = 0;
+  WF__TRY(wf__list_check(dims));
   for (int i = 0; i < dims.n; i++) {
     int64_t d = dims.at[i];
     WF__TRY(wf__wrap_dim(&d, self->layout.ndim, true));

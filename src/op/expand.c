@@ -39,6 +39,8 @@ static wf_status strided_layout(const wf_tensor *self, wf_dims size, wf_dims str
   char sizes[WF__DIMS_TEXT], strides[WF__DIMS_TEXT];
   size_t itemsize = wf__itemsize(self), needed, have = self->storage->nbytes;
   if (offset == WF_NONE) offset = self->layout.offset;
+  WF__TRY(wf__list_check(size));
+  WF__TRY(wf__list_check(stride));
   WF__CHECK(size.n == stride.n, WF_RUNTIME, "mismatch in length of strides and shape");
   for (int i = 0; i < stride.n; i++)
     WF__CHECK(stride.at[i] >= 0, WF_RUNTIME,

@@ -8,6 +8,7 @@
 static wf_status check_nonempty(const char *name, const wf_tensor *self, wf_dims dims, wf_status kind,
                                 const char *advice) {
   if (self->layout.numel) return WF_OK;
+  WF__TRY(wf__list_check(dims));
   WF__CHECK(dims.n, kind, "%s(): Expected reduction dim to be specified for input.numel() == 0.%s", name, advice);
   for (int i = 0; i < dims.n; i++) {
     int64_t d = dims.at[i];

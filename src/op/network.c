@@ -55,8 +55,8 @@ wf_status wf__not_twice(wf_tensor *result, const wf_tensor *const *inputs, int n
 }
 
 bool wf__ints_expand(wf__ints ints, int n, int64_t otherwise, int64_t *out) {
-  if (!ints.dims.at) ints = wf__ints_of(&otherwise, 1);
-  if (ints.dims.n != n && ints.dims.n != 1) return false;
+  if (!ints.dims.at && !ints.dims.n) ints = wf__ints_of(&otherwise, 1);
+  if (!ints.dims.at || (ints.dims.n != n && ints.dims.n != 1)) return false;
   for (int i = 0; i < n; i++) out[i] = ints.dims.at[ints.dims.n == 1 ? 0 : i];
   return true;
 }

@@ -23,6 +23,7 @@ typedef struct padding {
 
 static wf_status read_padding(const wf_tensor *self, wf_dims pad, padding *p) {
   int n = self->layout.ndim;
+  WF__TRY(wf__list_check(pad));
   WF__CHECK(pad.n % 2 == 0, WF_RUNTIME, "Padding length must be divisible by 2");
   WF__CHECK(
       pad.n <= 2 * n, WF_RUNTIME,

@@ -25,6 +25,7 @@ static const wf__node_class flip_class = {"FlipBackward0", flip_apply, NULL};
 static wf_status take_dims(const wf_tensor *self, wf_dims dims, wf__sizes *out) {
   uint32_t seen = 0;
   out->n = 0;
+  WF__TRY(wf__list_check(dims));
   for (int i = 0; i < dims.n; i++) {
     int64_t d = dims.at[i];
     WF__TRY(wf__wrap_dim(&d, self->layout.ndim, true));
@@ -153,6 +154,8 @@ static wf_tensor *roll_flat(const wf_tensor *self, int64_t shift) {
 }
 
 static wf_status check_roll(wf_dims shifts, wf_dims dims, roll *r) {
+  WF__TRY(wf__list_check(shifts));
+  WF__TRY(wf__list_check(dims));
   WF__CHECK(shifts.n, WF_RUNTIME, "`shifts` required");
   WF__CHECK(shifts.n == dims.n || (shifts.n == 1 && !dims.n), WF_RUNTIME,
             "shifts and dimensions must align. shifts: %d, dims:%d", shifts.n, dims.n);

@@ -11,6 +11,7 @@
 static uint32_t all_dims(const wf_tensor *self) { return (uint32_t)((1u << self->layout.ndim) - 1); }
 
 wf_status wf__reduced_dims(const wf_tensor *self, wf_dims dims, uint32_t *bits) {
+  WF__TRY(wf__list_check(dims));
   *bits = dims.n ? 0 : all_dims(self);
   for (int i = 0; i < dims.n; i++) {
     int64_t d = dims.at[i];

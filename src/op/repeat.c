@@ -78,6 +78,7 @@ static wf_status copy_repeats(wf_tensor *out, const wf_tensor *self, const repea
 static wf_status repeat_sizes(const wf_tensor *self, wf_dims repeats, repeat *r, int64_t *size) {
   int lead = repeats.n - self->layout.ndim;
   char text[WF__DIMS_TEXT];
+  WF__TRY(wf__list_check(repeats));
   WF__CHECK(lead >= 0, WF_RUNTIME,
             "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor");
   WF__CHECK(repeats.n <= WF_MAX_DIMS, WF_RUNTIME, "tensors have at most %d dimensions, but got %d", WF_MAX_DIMS,

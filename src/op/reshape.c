@@ -125,6 +125,7 @@ static wf_status unflatten_sizes(const wf_tensor *self, int64_t dim, wf_dims siz
   int64_t n = self->layout.ndim ? self->layout.size[dim] : 1, known = 1;
   char text[WF__DIMS_TEXT], inner[600];
   bool inferred = false, sound = self->layout.ndim > 0;
+  WF__TRY(wf__list_check(sizes));
   for (int i = 0; i < sizes.n && sound; i++) {
     sound = sizes.at[i] >= 0 || (sizes.at[i] == -1 && !inferred);
     inferred |= sizes.at[i] == -1;

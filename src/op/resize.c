@@ -34,6 +34,7 @@ static wf_status resize(wf_tensor *self, wf_dims size, wf_memory_format format) 
   wf__layout layout;
   size_t nbytes;
   WF__CHECK(!wf_requires_grad(self), WF_RUNTIME, "cannot resize variables that require grad");
+  WF__TRY(wf__list_check(size));
   bool same = has_sizes(self, size);
   if (same && format == WF_FORMAT_PRESERVE) return WF_OK;
   WF__TRY(check_unmapped(self));
@@ -81,6 +82,8 @@ wf_status wf_set_(wf_tensor *self, wf_tensor *source, int64_t storage_offset, wf
   size_t nbytes;
   WF__TRY(check_source(self, source));
   int64_t offset;
+  WF__TRY(wf__list_check(size));
+  WF__TRY(wf__list_check(stride));
   bool overflow = __builtin_add_overflow(source->layout.offset, storage_offset, &offset);
   WF__CHECK(!overflow && offset >= 0, WF_RUNTIME, "Tensor: invalid storage offset %lld", (long long)storage_offset);
   if (stride.n == 0) {

@@ -121,6 +121,7 @@ static wf_status check_sizes(const wf_tensor *self, wf_dims sizes, int64_t *dim)
   bool overflow = false;
   WF__CHECK(self->layout.ndim > 0, WF_RUNTIME, "split expects at least a 1-dimensional tensor");
   WF__TRY(wf__wrap_dim(dim, self->layout.ndim, true));
+  WF__TRY(wf__list_check(sizes));
   for (int i = 0; i < sizes.n; i++) {
     WF__CHECK(sizes.at[i] >= 0, WF_RUNTIME,
               "split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes=%s",
@@ -199,6 +200,7 @@ wf_tensors wf_tensor_split_at(const wf_tensor *self, wf_dims indices, int64_t di
   WF__OP("tensor_split", none);
   pieces list;
   WF__TRY_OR(wf__given(self, "self"), none);
+  WF__TRY_OR(wf__list_check(indices), none);
   WF__TRY_OR(check_tensor_split(self, &dim), none);
   WF__TRY_OR(pieces_begin(&list, (int64_t)indices.n + 1), none);
   int64_t start = 0;

@@ -22,6 +22,7 @@ wf_status wf__layout_expand(const wf__layout *l, wf_dims size, const char *type,
   char target[WF__DIMS_TEXT], own[WF__DIMS_TEXT];
   int64_t sizes[WF_MAX_DIMS], strides[WF_MAX_DIMS];
   wf_dims have = wf__layout_sizes(l);
+  WF__TRY(wf__list_check(size));
   WF__CHECK(
       size.n >= l->ndim, WF_RUNTIME,
       "expand(%s{%s}, size=%s): the number of sizes provided (%d) must be greater or equal to the number of dimensions in the tensor "

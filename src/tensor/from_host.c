@@ -29,6 +29,7 @@ static wf_status foreign_layout(void *data, size_t nbytes, wf_dims size, wf_dims
   size_t itemsize = wf_dtype_size(dtype), needed;
   WF__TRY(check_dtype(dtype));
   WF__TRY(wf__layout_contiguous(layout, size, itemsize));
+  WF__TRY(wf__list_check(stride));
   if (stride.n || !size.n) {
     for (int i = 0; i < stride.n; i++)
       WF__CHECK(stride.at[i] >= 0, WF_RUNTIME,

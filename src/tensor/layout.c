@@ -4,10 +4,15 @@
  * As in PyTorch products are taken in the order of the dimensions, and one that overflows isn't saved by a later size of 0. */
 #include "tensor/layout.h"
 
+wf_status wf__list_refuse(wf_dims list) {
+  const char *op = wf__self.frame ? wf__self.frame->op : "?";
+  WF__CHECK(list.n >= 0, WF_VALUE, "%s(): a list can't have %d entries", op, list.n);
+  return wf__fail(WF_VALUE, "%s(): a list of %d entries was announced, but none given", op, list.n);
+}
+
 static wf_status check_rank(wf_dims size) {
-  int n = size.n;
-  WF__CHECK(n >= 0 && n <= WF_MAX_DIMS, WF_RUNTIME, "tensors have at most %d dimensions, but got %d", WF_MAX_DIMS, n);
-  WF__CHECK(size.at || !n, WF_VALUE, "%d sizes were announced, but none given", n);
+  WF__TRY(wf__list_check(size));
+  WF__CHECK(size.n <= WF_MAX_DIMS, WF_RUNTIME, "tensors have at most %d dimensions, but got %d", WF_MAX_DIMS, size.n);
   return WF_OK;
 }
 
@@ -117,9 +122,10 @@ wf_status wf__layout_contiguous(wf__layout *l, wf_dims size, size_t itemsize) {
 }
 
 wf_status wf__layout_strided(wf__layout *l, wf_dims size, wf_dims stride, int64_t offset) {
+  WF__TRY(wf__list_check(size));
+  WF__TRY(wf__list_check(stride));
   WF__CHECK(size.n == stride.n, WF_RUNTIME, "mismatch in length of strides and shape");
   WF__TRY(check_rank(size));
-  WF__TRY(check_rank(stride));
   WF__TRY(count_elements(size, &l->numel));
   set_sizes(l, size);
   l->offset = offset;

@@ -44,6 +44,13 @@ static inline bool wf__dtype_floats(wf_dtype d) {
 #undef WF_X
 }
 
+/* The one check of a list that a caller handed in: of a count below 0, or without the numbers that it counts. Whoever reads such a list
+ * first asks this; how many it may have is up to what it says. */
+wf_status wf__list_refuse(wf_dims list);
+static inline wf_status wf__list_check(wf_dims list) {
+  return WF__LIKELY(list.n >= 0 && (list.at || !list.n)) ? WF_OK : wf__list_refuse(list);
+}
+
 /* Row-major layout. Errors: more than WF_MAX_DIMS; negative sizes ("Trying to create tensor with negative dimension <n>: [..]");
  * overflow ("Storage size calculation overflowed …" by itemsize, "Stride calculation overflowed"). */
 wf_status wf__layout_contiguous(wf__layout *l, wf_dims size, size_t itemsize);

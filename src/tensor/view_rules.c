@@ -18,14 +18,13 @@ wf_status wf__infer_size(wf_dims size, int64_t numel, int64_t *out) {
   char text[WF__DIMS_TEXT];
   int inferred = -1;
   uint64_t known = 1;
-  if (size.n == 1 && size.at && (size.at[0] == -1 || size.at[0] == numel)) { /* without a division */
+  WF__TRY(wf__list_check(size));
+  if (size.n == 1 && (size.at[0] == -1 || size.at[0] == numel)) { /* without a division */
     out[0] = numel;
     return WF_OK;
   }
   bool overflow = false;
-  WF__CHECK(size.n >= 0 && size.n <= WF_MAX_DIMS, WF_RUNTIME, "tensors have at most %d dimensions, but got %d",
-            WF_MAX_DIMS, size.n);
-  WF__CHECK(size.at || !size.n, WF_VALUE, "%d sizes were announced, but none given", size.n);
+  WF__CHECK(size.n <= WF_MAX_DIMS, WF_RUNTIME, "tensors have at most %d dimensions, but got %d", WF_MAX_DIMS, size.n);
   for (int i = 0; i < size.n; i++) {
     int64_t v = out[i] = size.at[i];
     if (v == -1) {
