@@ -1,4 +1,4 @@
-/* Matrix products. A factor that lies transposed is read as it lies; one whose rows and columns both have gaps may be copied first
+/* Matrix products and cross products. A factor that lies transposed is read as it lies; one whose rows and columns both have gaps may be copied first
  * (implicit). Results are new and row-major. grad: any number of times. */
 #ifndef WEFT_LINALG_H
 #define WEFT_LINALG_H
@@ -29,6 +29,11 @@ WF_API wf_status wf_addmm_(wf_tensor *self, const wf_tensor *mat1, const wf_tens
 /** beta · self + alpha · mat [m, k] @ vec [k]; self broadcasts to [m]. New. */
 WF_API wf_tensor *wf_addmv(const wf_tensor *self, const wf_tensor *mat, const wf_tensor *vec, wf_scalar beta,
                            wf_scalar alpha);
+/** Cross products of the vectors that lie along `dim`, which has size 3 in both; the other dims broadcast, the ranks are the same. dim
+ *  WF_NONE: the first of size 3 in self. One dtype, not bool. Row-major. Errors: WF_RUNTIME. New. */
+WF_API wf_tensor *wf_cross(const wf_tensor *self, const wf_tensor *other, int64_t dim);
+/** The same to dst, of the inputs' dtype, which is resized if its shape differs and must share no memory with them. No gradients. */
+WF_API wf_status wf_cross_into(wf_tensor *dst, const wf_tensor *self, const wf_tensor *other, int64_t dim);
 /** beta · self + alpha · batch1 [b, m, k] @ batch2 [b, k, n]; self broadcasts to [b, m, n]. New. */
 WF_API wf_tensor *wf_baddbmm(const wf_tensor *self, const wf_tensor *batch1, const wf_tensor *batch2, wf_scalar beta,
                              wf_scalar alpha);

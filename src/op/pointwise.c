@@ -387,13 +387,24 @@ wf_status wf__pw_into(const char *name, const wf__pw_def *def, wf_tensor *dst, c
 
 /* ---- given results ---------------------------------------------------------------------------------------------------------------- */
 
-wf_status wf__into_check(const char *name, wf_tensor *dst, const wf_tensor *const *inputs, int n, wf_dtype result) {
+wf_status wf__into_given(const char *name, const wf_tensor *dst, const wf_tensor *const *inputs, int n) {
   const wf_tensor *out[] = {dst};
   WF__CHECK(dst, WF_TYPE, "%s(): argument 'out' must be Tensor, not None", name);
   WF__CHECK(
       !wf__needs_grad(inputs, n) && !wf__needs_grad(out, 1), WF_RUNTIME,
       "%s(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad.",
       name);
+  return WF_OK;
+}
+
+wf_status wf__into_dtype(const wf_tensor *dst, wf_dtype result) {
+  WF__CHECK(dst->dtype == result, WF_RUNTIME, "Expected out tensor to have dtype %s, but got %s instead",
+            wf__cpp_type_text(result), wf__cpp_type_text((wf_dtype)dst->dtype));
+  return WF_OK;
+}
+
+wf_status wf__into_check(const char *name, wf_tensor *dst, const wf_tensor *const *inputs, int n, wf_dtype result) {
+  WF__TRY(wf__into_given(name, dst, inputs, n));
   WF__CHECK(wf_can_cast(result, (wf_dtype)dst->dtype), WF_RUNTIME,
             "result type %s can't be cast to the desired output type %s", wf__scalar_type_text(result),
             wf__scalar_type_text((wf_dtype)dst->dtype));

@@ -212,7 +212,8 @@ def main():
         if op == 'count_nonzero':
             calls = [{}, {'dim': 0}]
         walk.one_input(op, [(op, dict(a)) for a in calls])
-    walk.two_inputs('binary', [('add', {}, False), ('lerp', {'weight': 0.5}, False), ('addcmul', {}, True), ('where', {}, False)], [('float32', 'float32')])
+    walk.two_inputs('binary', [('add', {}, False), ('lerp', {'weight': 0.5}, False), ('addcmul', {}, True), ('where', {}, False), ('cross', {'dim': 1}, False)],
+                    [('float32', 'float32')])
     walk.two_inputs('mixed', [('add', {}, False), ('lt', {}, False), ('where', {}, False)], [('float32', 'int32'), ('int16', 'float64')])
     walk.broadcast()
     walk.network()

@@ -389,7 +389,7 @@ class Program(Indexing, Parts):
             finite = t.is_floating_point() and bool(t.isfinite().all())  # gelu(inf) is nan in one of torch's kernels
             return self.step(op, [x], **args) if finite or self.wild and not t.is_floating_point() else []
         if k == 4:
-            op = r.choice(['where', 'lerp', 'addcmul', 'addcdiv', 'masked_fill', 'masked_fill_'])
+            op = r.choice(['where', 'lerp', 'addcmul', 'addcdiv', 'masked_fill', 'masked_fill_', 'cross'])
             if op == 'where':
                 c = self.fitting(t, ['bool', 'bool', 'uint8' if self.wild else 'bool'])
                 y = self.fitting(t)
@@ -413,6 +413,8 @@ class Program(Indexing, Parts):
             y, z = self.fitting(t, same), self.fitting(t, same if not self.wrong() else None)
             if not y or not z:
                 return []
+            if op == 'cross':
+                return self.cross(x, y)
             if op == 'lerp':
                 return self.step(op, [x, y], weight=0.5) if self.chance(0.5) else self.step(op, [x, y, z])
             return self.step(op, [x, y, z], value=r.choice([1, 2, 0.5]))
@@ -433,6 +435,23 @@ class Program(Indexing, Parts):
         if y and in_place and op in 'eq ne lt le gt ge' and self.of(y).requires_grad and not t.is_floating_point():
             return []  # torch makes integers that require a gradient of it
         return self.step(op + '_' * in_place, [x, y], **args) if y else []
+
+    def cross(self, x, y):
+        """Of tensors with a dim of 3, which few have: most are stretched by an index."""
+        r = self.rng
+        t, o = self.of(x), self.of(y)
+        dims = [d for d in range(t.dim()) if t.shape[d] == 3 and t.dim() == o.dim() and o.shape[d] == 3]
+        if not dims and not self.wrong():
+            if not t.dim() or t.dim() != o.dim() or t.shape[0] != o.shape[0]:
+                return []
+            if not t.shape[0]:
+                return []
+            first = self.step('full', size=[3], fill_value=0, dtype='int64')
+            (x,), (y,), dims = self.step('index_select', [x] + first, dim=0), self.step('index_select', [y] + first, dim=0), [0]
+        if self.chance(0.3):
+            return self.step('cross', [x, y])
+        d = r.choice(dims) if dims else self.dim(t)
+        return self.step(r.choice(['cross', 'linalg_cross']), [x, y], dim=d - t.dim() if self.chance(0.3) else d)
 
     def promotion(self):
         r = self.rng

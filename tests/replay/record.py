@@ -21,7 +21,7 @@ aten = torch.ops.aten
 APPROXIMATE = set(
     'sqrt rsqrt exp expm1 log log1p log2 sin cos tan atan tanh sigmoid erf gelu silu elu softplus pow pow_scalar atan2 lerp addcmul '
     'addcdiv linspace mean prod var std norm logsumexp softmax log_softmax cumprod sum cumsum conv2d avg_pool2d batch_norm linear mm '
-    'bmm matmul addmm conv1d mv dot outer baddbmm addmv'.split()
+    'bmm matmul addmm conv1d mv dot outer baddbmm addmv cross linalg_cross'.split()
 )
 # Discontinuous: their results say nothing where an input is approximate.
 STEPS = set(
@@ -151,6 +151,8 @@ CALLS = {
     'result_type': lambda i, a: str(torch.result_type(i[0], i[1] if len(i) > 1 else a['other']))[6:],
     'promote_types': lambda i, a: str(torch.promote_types(a['type1'], a['type2']))[6:],
     'can_cast': lambda i, a: torch.can_cast(a['from_'], a['to']),
+    'cross': lambda i, a: torch.cross(*i, **a),
+    'linalg_cross': lambda i, a: torch.linalg.cross(*i, **a),
     'set_grad_enabled': lambda i, a: torch.set_grad_enabled(a['mode']) and None,
     'backward': lambda i, a: i[0].backward(*i[1:], **a),
     'conv2d': lambda i, a: torch.nn.functional.conv2d(*i, **a),
