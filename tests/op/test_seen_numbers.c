@@ -39,6 +39,7 @@ static double number(const wf_tensor *t) { return wf_item_double(wf_to(t, WF_F64
 
 /* ---- conversions ---------------------------------------------------------------------------------------------------------------------- */
 
+/* R124 */
 static void bfloat16_rounds_to_the_nearest_even(void **state) {
   (void)state;
   const uint32_t f32[] = {0x3E89CCD5, 0x3F808000, 0x3F818000, 0x7F7F7FFF, 0x7F7F8000, 0x00008000, 0x00018000};
@@ -48,6 +49,7 @@ static void bfloat16_rounds_to_the_nearest_even(void **state) {
   assert_memory_equal(bits, expected, sizeof bits);
 }
 
+/* R125 */
 static void every_half_survives_the_way_to_f32_and_back(void **state) {
   (void)state;
   static uint16_t half[65536], back[65536];
@@ -68,6 +70,7 @@ static void every_half_survives_the_way_to_f32_and_back(void **state) {
   assert_int_equal(numbers, 63490);
 }
 
+/* R128 */
 static void a_fraction_is_true_and_so_is_nan(void **state) {
   (void)state;
   const wf_dtype from[] = {WF_F32, WF_F64, WF_F16, WF_BF16};
@@ -79,6 +82,7 @@ static void a_fraction_is_true_and_so_is_nan(void **state) {
   assert_elements_of(wf_masked_fill(wf_to(ROW(WF_F32, 0, 0), WF_BOOL), ROW(WF_BOOL, 1, 0), wf_float(0.5)), 1, 0);
 }
 
+/* R130 */
 static void a_negative_fraction_fills_integers_cut_off(void **state) {
   (void)state;
   wf_tensor_options i32 = of(WF_I32);
@@ -94,6 +98,7 @@ static void a_negative_fraction_fills_integers_cut_off(void **state) {
 
 /* ---- reductions ------------------------------------------------------------------------------------------------------------------------- */
 
+/* R132, R133 */
 static void halves_are_summed_in_something_wider(void **state) {
   (void)state;
   wf_tensor *both = ROW(WF_F16, 32000, 32000, 32000, 32000, -32000, -32000, -32000, -32000);
@@ -109,6 +114,7 @@ static void halves_are_summed_in_something_wider(void **state) {
     assert_true(number(wf_select(wf_sum_dims(columns, WF_SHAPE(0), false, WF_DTYPE_NONE), 0, i)) == 70144);
 }
 
+/* R135 */
 static void nan_is_the_extreme_wherever_it_stands(void **state) {
   (void)state;
   const wf_dtype dtypes[] = {WF_F32, WF_F64, WF_F16, WF_BF16};
@@ -126,6 +132,7 @@ static void nan_is_the_extreme_wherever_it_stands(void **state) {
   assert_elements_of(wf_topk(x, 6, 0, false, true).indices, 2, 0, 1, 3, 5, 4);
 }
 
+/* R137 */
 static void the_first_nan_is_the_greatest_and_the_least(void **state) {
   (void)state;
   wf_tensor *all = wf_full(WF_SHAPE(58), wf_float(NAN), NULL);
@@ -135,6 +142,7 @@ static void the_first_nan_is_the_greatest_and_the_least(void **state) {
   assert_int_equal(wf_item(wf_argmin(ROW(WF_F32, 1, NAN, NAN), 0, false)).as.i, 1);
 }
 
+/* R138, R141 */
 static void a_stepped_range_has_the_elements_that_it_says(void **state) {
   (void)state;
   assert_int_equal(wf_numel(wf_arange(wf_float(0.1), wf_float(0.5), wf_float(0.05), NULL)), 8);
@@ -151,6 +159,7 @@ static void a_stepped_range_has_the_elements_that_it_says(void **state) {
 
 static const wf_dtype signed_types[] = {WF_I8, WF_I16, WF_I32, WF_I64};
 
+/* R143 */
 static void the_least_integer_has_no_remainder_by_minus_one(void **state) {
   (void)state;
   const double least[] = {-0x1p7, -0x1p15, -0x1p31, -0x1p63};
@@ -168,6 +177,7 @@ static void the_least_integer_has_no_remainder_by_minus_one(void **state) {
     }
 }
 
+/* R144 */
 static void dividing_integers_by_zero_is_refused_and_changes_nothing(void **state) {
   (void)state;
   const wf_dtype dtypes[] = {WF_I8, WF_I16, WF_I32, WF_I64, WF_U8};
@@ -192,6 +202,7 @@ static void dividing_integers_by_zero_is_refused_and_changes_nothing(void **stat
 
 /* ---- indices -------------------------------------------------------------------------------------------------------------------------------- */
 
+/* R146 */
 static void some_operators_count_from_behind_and_others_refuse(void **state) {
   (void)state;
   wf_tensor *x = ROW(WF_F32, 10, 20, 30), *last = ROW(WF_I64, -1), *one = ROW(WF_F32, 5);
@@ -211,6 +222,7 @@ static void some_operators_count_from_behind_and_others_refuse(void **state) {
                  "index -4 is out of bounds for dimension 0 with size 3");
 }
 
+/* R150 */
 static void a_slice_store_beside_an_index_broadcasts(void **state) {
   (void)state;
   wf_tensor *x = wf_zeros(WF_SHAPE(3, 4, 4, 4), NULL);
