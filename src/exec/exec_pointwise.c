@@ -81,13 +81,6 @@ static wf__class class_of(wf_dtype compute) {
   }
 }
 
-static wf_dtype class_dtype(wf__class class) {
-  static const wf_dtype dtypes[WF__PW_CLASSES] = {
-      [WF__CLASS_F32] = WF_F32, [WF__CLASS_F64] = WF_F64, [WF__CLASS_I64] = WF_I64, [WF__CLASS_I32] = WF_I32,
-      [WF__CLASS_I16] = WF_I16, [WF__CLASS_I8] = WF_I8,   [WF__CLASS_U8] = WF_U8};
-  return dtypes[class];
-}
-
 static int log_of(size_t size) { return __builtin_ctz((unsigned)size); }
 
 /* A number beside halves: PyTorch multiplies and divides by it in f32, and rounds it first for everything else. */
@@ -109,7 +102,7 @@ static void set_input(job *j, const wf_plan *plan, int k) {
   wf_dtype compute = (wf_dtype)plan->compute, wide = j->wide;
   bool is_mask = wf__pointwise_is_mask(plan->op, k);
   bool through_compute = wide != compute && !(keeps_wide_numbers(plan->op) && j->class == WF__CLASS_F32);
-  in->to_compute = in->to_class = NULL;
+  in->cast = (wf__cast){NULL, NULL};
   in->missing = false;
   in->log_wide = is_mask ? 0 : log_of(wf_dtype_size(wide));
   in->present = k + 1 < plan->operands && o->data;
@@ -121,13 +114,13 @@ static void set_input(job *j, const wf_plan *plan, int k) {
   in->size = (int64_t)wf_dtype_size(o->dtype);
   in->log_size = log_of((size_t)in->size);
   if (is_mask) {
-    if (o->dtype != WF_BOOL && o->dtype != WF_U8) in->to_class = j->kernels->convert[o->dtype][WF_BOOL];
+    if (o->dtype != WF_BOOL && o->dtype != WF_U8) in->cast.to_class = j->kernels->convert[o->dtype][WF_BOOL];
     return;
   }
   bool skip = o->dtype == compute || (!through_compute && wf_dtype_is_float(o->dtype));
-  if (!skip) in->to_compute = j->kernels->convert[o->dtype][compute];
+  if (!skip) in->cast.to_compute = j->kernels->convert[o->dtype][compute];
   wf_dtype now = skip ? o->dtype : compute;
-  if (now != wide) in->to_class = j->kernels->convert[now][wide];
+  if (now != wide) in->cast.to_class = j->kernels->convert[now][wide];
 }
 
 static void set_output(job *j, const wf_plan *plan, int op) {
@@ -259,7 +252,7 @@ __attribute__((noinline)) static wf_status run_job(const wf_plan *plan) {
   j.kernels = kernels;
   j.fn = fn;
   j.class = class;
-  j.wide = class_dtype(class);
+  j.wide = wf__class_dtype[class];
   j.inputs = wf__pointwise_arity[op];
   for (int k = 0; k < j.inputs; k++) set_input(&j, plan, k);
   set_output(&j, plan, op);

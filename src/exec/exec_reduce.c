@@ -34,19 +34,13 @@ static const void *load(const job *j, const char *src, int64_t stride, int64_t n
     j->kernels->gather[j->log_size](block[0], src, stride, n);
     now = block[next++];
   }
-  if (j->to_compute) {
-    j->to_compute(block[next], now, n);
-    now = block[next++];
-  }
-  if (j->to_class) {
-    j->to_class(block[next], now, n);
-    now = block[next];
-  }
-  return now;
+  if (!wf__casts(&j->cast)) return now;
+  wf__cast_into(&j->cast, block[next], now, block[2], n);
+  return block[next];
 }
 
 static void take(const job *j, wf__reduce_state *state, const char *src, int64_t stride, int64_t n, int64_t first) {
-  if (stride == j->size && !j->to_compute && !j->to_class) {
+  if (stride == j->size && !wf__casts(&j->cast)) {
     j->take(state, src, n, first, j->inner_step, j->parameter);
     return;
   }
@@ -342,12 +336,12 @@ wf_status wf__exec_reduce(const wf_plan *plan) {
   if (plan->op >= WF__RED_COUNT || !j.kernels->reduce[j.class][j.kind]) return wf__no_kernel("reduce_cpu", compute);
   j.take = j.kernels->reduce[j.class][j.kind];
   bool as_it_is = j.class > WF__CLASS_I64; /* narrow integers */
-  wf_dtype wide = j.class == WF__CLASS_F32 ? WF_F32 : j.class == WF__CLASS_F64 ? WF_F64 : WF_I64;
-  j.to_compute = in != compute && !as_it_is ? j.kernels->convert[in][compute] : NULL;
-  j.to_class = compute != wide && !as_it_is ? j.kernels->convert[compute][wide] : NULL;
+  wf_dtype wide = wf__class_dtype[j.class];
+  j.cast.to_compute = in != compute && !as_it_is ? j.kernels->convert[in][compute] : NULL;
+  j.cast.to_class = compute != wide && !as_it_is ? j.kernels->convert[compute][wide] : NULL;
   j.to_out = compute != plan->operand[0].dtype ? j.kernels->convert[compute][plan->operand[0].dtype] : NULL;
   j.size = (int64_t)wf_dtype_size(in);
-  j.wide = as_it_is ? j.size : (int64_t)wf_dtype_size(wide);
+  j.wide = (int64_t)wf_dtype_size(wide);
   j.log_size = __builtin_ctz((unsigned)j.size);
   for (int d = 0; d < plan->ndim; d++)
     if (plan->size[d] == 0 && !is_reduced(plan, d)) return WF_OK;

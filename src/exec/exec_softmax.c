@@ -78,7 +78,7 @@ static void store(const job *j, char *dst, const char *block, int64_t n, room *r
     now = r->raw;
   }
   if (j->stride[0] != j->size) j->kernels->scatter[j->log_size](dst, j->stride[0], now, n);
-  else if (j->stream) j->kernels->past_cache(dst, now, n * j->size);
+  else if (j->stream) j->kernels->stream(dst, now, n * j->size);
   else memcpy(dst, now, (size_t)(n * j->size));
 }
 
@@ -129,7 +129,7 @@ static void do_rows(void *context, int64_t begin, int64_t end) {
     if (is_short) short_row(j, now, at.at[1], &r);
     else long_row(j, now, &r);
   }
-  if (j->stream) j->kernels->drain();
+  if (j->stream) wf__stream_fence();
 }
 
 /* ---- columns ------------------------------------------------------------------------------------------------------------------ */
@@ -167,7 +167,7 @@ static void store_tile(const job *j, char *dst, const char *block, int64_t rows,
   }
   for (int64_t i = 0; i < rows; i++) {
     if (col != j->size) j->kernels->scatter[j->log_size](dst + i * row, col, now + i * stride, cols);
-    else if (j->stream) j->kernels->past_cache(dst + i * row, now + i * stride, cols * j->size);
+    else if (j->stream) j->kernels->stream(dst + i * row, now + i * stride, cols * j->size);
     else memcpy(dst + i * row, now + i * stride, (size_t)(cols * j->size));
   }
 }
@@ -215,7 +215,7 @@ static void do_columns(void *context, int64_t begin, int64_t end) {
     block = 0;
     wf__walk_next(&j->walk, &at);
   }
-  if (j->stream) j->kernels->drain();
+  if (j->stream) wf__stream_fence();
 }
 
 /* ---- which --------------------------------------------------------------------------------------------------------------------- */

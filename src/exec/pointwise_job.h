@@ -3,8 +3,8 @@
 #ifndef WF_EXEC_POINTWISE_JOB_H
 #define WF_EXEC_POINTWISE_JOB_H
 
+#include "exec/cast.h"
 #include "exec/walk.h"
-#include "kernel/tables.h"
 
 #define WF__PW_INPUTS 3
 #define WF__PW_BLOCK 512 /* elements; at most 4 KiB an operand, four of them in L1 */
@@ -13,9 +13,8 @@ typedef struct wf__pw_input {
   bool present;
   bool missing; /* neither a tensor nor a number: the kernel gets NULL */
   int log_size, log_wide;
-  int64_t size;              /* bytes of an element in memory; in the kernel: 1 << log_wide */
-  wf__convert_fn to_compute; /* NULL: nothing to do */
-  wf__convert_fn to_class;
+  int64_t size; /* bytes of an element in memory; in the kernel: 1 << log_wide */
+  wf__cast cast;
   char number[8]; /* when absent: one element of what the kernel reads */
 } wf__pw_input;
 

@@ -36,23 +36,13 @@ typedef wf__pw_blocks blocks;
 
 /* ---- blocks of operands ------------------------------------------------------------------------------------------------------ */
 
-/* n elements cast to what the kernel reads, from consecutive ones; by way of `spare` if in two steps. */
-static void cast_into(const input *in, char *block, const char *consecutive, char *spare, int64_t n) {
-  if (in->to_compute && in->to_class) {
-    in->to_compute(spare, consecutive, n);
-    in->to_class(block, spare, n);
-  } else {
-    (in->to_compute ? in->to_compute : in->to_class)(block, consecutive, n);
-  }
-}
-
 /* Fills the block of an operand that doesn't vary along the row. */
 static void fill_constant(const job *j, int k, const char *src, blocks *b, int64_t n) {
   const input *in = &j->in[k];
   char one[8], spare[8];
   const char *now = one;
   if (!in->present) now = in->number;
-  else if (in->to_compute || in->to_class) cast_into(in, one, src, spare, 1);
+  else if (wf__casts(&in->cast)) wf__cast_into(&in->cast, one, src, spare, 1);
   else now = src;
   j->kernels->gather[in->log_wide](b->value[k], now, 0, n);
 }
@@ -60,7 +50,7 @@ static void fill_constant(const job *j, int k, const char *src, blocks *b, int64
 const void *wf__pw_load(const job *j, int k, const char *src, int64_t stride, blocks *b, int64_t n) {
   const input *in = &j->in[k];
   const char *consecutive = src;
-  bool cast = in->to_compute || in->to_class;
+  bool cast = wf__casts(&in->cast);
   if (stride != in->size) {
     char *where = cast ? b->raw : b->value[k];
     j->kernels->gather[in->log_size](where, src, stride, n);
@@ -68,7 +58,7 @@ const void *wf__pw_load(const job *j, int k, const char *src, int64_t stride, bl
   }
   if (!cast) return consecutive;
   char spare[BLOCK * 8];
-  cast_into(in, b->value[k], consecutive, spare, n);
+  wf__cast_into(&in->cast, b->value[k], consecutive, spare, n);
   return b->value[k];
 }
 
@@ -86,14 +76,14 @@ static void store_block(const job *j, char *dst, int64_t stride, blocks *b, int6
     j->from_compute(to, now, n);
     now = to;
   }
-  if (stream) j->kernels->past_cache(dst, now, n * j->out_size);
+  if (stream) j->kernels->stream(dst, now, n * j->out_size);
   else if (!direct) j->kernels->scatter[j->out_log](dst, stride, now, n);
 }
 
 /* ---- a row ----------------------------------------------------------------------------------------------------------------- */
 
 static bool is_used_in_place(const input *in, int64_t stride) {
-  return in->present && !in->to_compute && !in->to_class && stride == in->size;
+  return in->present && !wf__casts(&in->cast) && stride == in->size;
 }
 static bool is_constant(const input *in, int64_t stride) { return !in->present || stride == 0; }
 
@@ -149,7 +139,7 @@ static bool is_plain(const job *j, const int64_t *stride) {
 static inline void do_plain_row(const job *j, char *const *at, blocks *b, int64_t n) {
   const void *in[WF__PW_INPUTS] = {at[1], at[2], at[3]};
   j->fn(j->stream ? b->result : at[0], in, n, &j->args);
-  if (j->stream) j->kernels->past_cache(at[0], b->result, n * j->out_size);
+  if (j->stream) j->kernels->stream(at[0], b->result, n * j->out_size);
 }
 
 static void do_rows(void *context, int64_t begin, int64_t end) {
@@ -166,7 +156,7 @@ static void do_rows(void *context, int64_t begin, int64_t end) {
     piece = 0;
     wf__walk_next(&j->walk, &at);
   }
-  if (j->stream) j->kernels->drain();
+  if (j->stream) wf__stream_fence();
 }
 
 /* ---- packed rows ------------------------------------------------------------------------------------------------------------- */
@@ -175,7 +165,7 @@ static void do_rows(void *context, int64_t begin, int64_t end) {
 static const void *pack(const job *j, int k, const char *src, int64_t rows, blocks *b) {
   const input *in = &j->in[k];
   int64_t stride = j->stride[k + 1], row = j->row_stride[k + 1], bytes = j->n * in->size;
-  bool cast = in->to_compute || in->to_class;
+  bool cast = wf__casts(&in->cast);
   if (stride == in->size && row == bytes) return wf__pw_load(j, k, src, stride, b, rows * j->n);
   char *to = cast ? b->raw : b->value[k];
   bool turned = row == in->size && stride != in->size;
@@ -186,7 +176,7 @@ static const void *pack(const job *j, int k, const char *src, int64_t rows, bloc
   }
   if (!cast) return to;
   char spare[BLOCK * 8];
-  cast_into(in, b->value[k], to, spare, rows * j->n);
+  wf__cast_into(&in->cast, b->value[k], to, spare, rows * j->n);
   return b->value[k];
 }
 
@@ -221,7 +211,7 @@ static void do_packed(void *context, int64_t begin, int64_t end) {
     piece = 0;
     wf__walk_next(&j->walk, &at);
   }
-  if (j->stream) j->kernels->drain();
+  if (j->stream) wf__stream_fence();
 }
 
 /* ---- tiles ----------------------------------------------------------------------------------------------------------------- */
@@ -288,7 +278,7 @@ static void do_tiles(void *context, int64_t begin, int64_t end) {
     piece = 0;
     wf__walk_next(&j->walk, &at);
   }
-  if (j->stream) j->kernels->drain();
+  if (j->stream) wf__stream_fence();
 }
 
 /* ---- which ------------------------------------------------------------------------------------------------------------------ */

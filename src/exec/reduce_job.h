@@ -3,8 +3,8 @@
 #ifndef WF_EXEC_REDUCE_JOB_H
 #define WF_EXEC_REDUCE_JOB_H
 
+#include "exec/cast.h"
 #include "exec/walk.h"
-#include "kernel/tables.h"
 
 /* Sums or extremes made together: 4 KiB of double, in L1 with their second level; runs of 2 KiB of f32. */
 #define WF__ROW_RESULTS 512
@@ -24,9 +24,9 @@ struct wf__reduce_job {
   wf_dtype compute;
   bool is_integer, has_index;
   double parameter;
-  wf__convert_fn to_compute, to_class; /* NULL: nothing to do */
-  wf__convert_fn to_out;               /* compute to operand 0's dtype */
-  int64_t size, wide;                  /* bytes of an input element, in memory and in the kernel */
+  wf__cast cast;
+  wf__convert_fn to_out; /* compute to operand 0's dtype; NULL: nothing to do */
+  int64_t size, wide;    /* bytes of an input element, in memory and in the kernel */
   int log_size;
   const wf_plan *plan;
   wf__walk kept;                   /* results: operands 0, 1, 2 */
@@ -50,10 +50,6 @@ void wf__sums_by_rows(const wf__reduce_job *j, char *input, int64_t cols, wf__re
 /* Sums of short consecutive stretches, one for each result of a block. */
 void wf__sums_of_stretches(const wf__reduce_job *j, char *input, int64_t cols, wf__reduce_state *state, int64_t begin,
                            int64_t end);
-
-/* Extremes without places, as sums by rows. */
-void wf__extremes_by_rows(const wf__reduce_job *j, char *input, int64_t cols, wf__reduce_state *state, int64_t begin,
-                          int64_t end);
 
 /* Extremes without places, as sums by rows. */
 void wf__extremes_by_rows(const wf__reduce_job *j, char *input, int64_t cols, wf__reduce_state *state, int64_t begin,

@@ -56,27 +56,18 @@ static void count_rows(const wf__reduce_job *j, sums *s, int64_t rows, int64_t c
   if (s->rows >= LEVEL && j->class == WF__CLASS_F64) move_totals(s, cols);
 }
 
-/* n consecutive elements cast to what the kernel reads. */
-static void cast(const wf__reduce_job *j, char *block, char *spare, const char *src, int64_t n) {
-  if (j->to_compute && j->to_class) {
-    j->to_compute(spare, src, n);
-    j->to_class(block, spare, n);
-  } else {
-    (j->to_compute ? j->to_compute : j->to_class)(block, src, n);
-  }
-}
-
 /* Hands `rows` rows of the input to a kernel: where they are, or cast a few at a time. */
 static void take_rows(const wf__reduce_job *j, wf__rows_fn take, void *into, const char *src, int64_t rows,
                       int64_t cols) {
   char block[TOGETHER * RESULTS * 8] __attribute__((aligned(64))), spare[RESULTS * 8];
-  if (!j->to_compute && !j->to_class) {
+  if (!wf__casts(&j->cast)) {
     take(into, src, j->stride, rows, cols);
     return;
   }
   for (int64_t r = 0; r < rows; r += TOGETHER) {
     int64_t now = rows - r < TOGETHER ? rows - r : TOGETHER;
-    for (int64_t k = 0; k < now; k++) cast(j, block + k * cols * j->wide, spare, src + (r + k) * j->stride, cols);
+    for (int64_t k = 0; k < now; k++)
+      wf__cast_into(&j->cast, block + k * cols * j->wide, src + (r + k) * j->stride, spare, cols);
     take(into, block, cols * j->wide, now, cols);
   }
 }
@@ -111,10 +102,7 @@ void wf__sums_by_rows(const wf__reduce_job *j, char *input, int64_t cols, wf__re
 
 /* One element as a state. */
 static double value_at(const wf__reduce_job *j, const char *row, int64_t c, int64_t *integer) {
-  static const wf_dtype dtypes[WF__PW_CLASSES] = {
-      [WF__CLASS_F32] = WF_F32, [WF__CLASS_F64] = WF_F64, [WF__CLASS_I64] = WF_I64, [WF__CLASS_I32] = WF_I32,
-      [WF__CLASS_I16] = WF_I16, [WF__CLASS_I8] = WF_I8,   [WF__CLASS_U8] = WF_U8};
-  wf_scalar s = wf__scalar_load(dtypes[j->class], row + c * j->wide);
+  wf_scalar s = wf__scalar_load(wf__class_dtype[j->class], row + c * j->wide);
   *integer = j->is_integer ? wf__scalar_int(s) : 0;
   return j->is_integer ? 0 : wf__scalar_double(s);
 }
@@ -130,7 +118,7 @@ void wf__extremes_by_rows(const wf__reduce_job *j, char *input, int64_t cols, wf
     const char *src = next_rows(j, input, &at, &piece, &rows);
     if (unit == begin) { /* the first row is the best so far */
       char spare[RESULTS * 8];
-      if (j->to_compute || j->to_class) cast(j, best, spare, src, cols);
+      if (wf__casts(&j->cast)) wf__cast_into(&j->cast, best, src, spare, cols);
       else memcpy(best, src, (size_t)(cols * j->wide));
     }
     take_rows(j, take, best, src, rows, cols);
@@ -145,15 +133,16 @@ void wf__extremes_by_rows(const wf__reduce_job *j, char *input, int64_t cols, wf
 static void add_each(const wf__reduce_job *j, sums *s, const char *src, int64_t cols) {
   char block[TOGETHER * RESULTS * 8] __attribute__((aligned(64))), spare[TOGETHER * RESULTS * 8];
   int64_t step = j->col_stride[1], together = TOGETHER * RESULTS / j->n;
-  if (!j->to_compute && !j->to_class) {
+  if (!wf__casts(&j->cast)) {
     j->kernels->add_each[j->class](&s->total, src, step, cols, j->n);
     return;
   }
   for (int64_t c = 0; c < cols; c += together) {
     int64_t now = cols - c < together ? cols - c : together;
     bool follow = step == j->n * j->size;
-    if (follow) cast(j, block, spare, src + c * step, now * j->n);
-    for (int64_t k = 0; k < now && !follow; k++) cast(j, block + k * j->n * j->wide, spare, src + (c + k) * step, j->n);
+    if (follow) wf__cast_into(&j->cast, block, src + c * step, spare, now * j->n);
+    for (int64_t k = 0; k < now && !follow; k++)
+      wf__cast_into(&j->cast, block + k * j->n * j->wide, src + (c + k) * step, spare, j->n);
     j->kernels->add_each[j->class]((char *)&s->total + c * 8, block, j->n * j->wide, now, j->n);
   }
 }

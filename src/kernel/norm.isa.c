@@ -15,11 +15,11 @@ typedef struct stripe {
 } stripe;
 static inline stripe take(const float *p, int n) {
   stripe s = {{{0}, {0}}};
-  for (int i = 0; i < n; i++) s.v[i] = wf__load(p + i * WF__LANES);
+  for (int i = 0; i < n; i++) s.v[i] = wf__load_f32(p + i * WF__LANES);
   return s;
 }
 static inline void give(float *p, stripe s, int n) {
-  for (int i = 0; i < n; i++) wf__store(p + i * WF__LANES, s.v[i]);
+  for (int i = 0; i < n; i++) wf__store_f32(p + i * WF__LANES, s.v[i]);
 }
 
 /* Calls STRIPE(c, 2) for each full stripe of channels, STRIPE(c, 1) for a vector left over, ONE(c) for single channels. */
@@ -46,13 +46,13 @@ static inline void sums_stripe(const float *x, int64_t rows, int64_t channels, c
   for (; r + 2 <= rows; r += 2)
     for (int k = 0; k < 2; k++)
       for (int i = 0; i < n; i++) {
-        wf__f32s a = wf__load(x + (r + k) * channels + i * WF__LANES) - o.v[i];
+        wf__f32s a = wf__load_f32(x + (r + k) * channels + i * WF__LANES) - o.v[i];
         s[k].v[i] += a;
         q[k].v[i] += a * a;
       }
   for (; r < rows; r++)
     for (int i = 0; i < n; i++) {
-      wf__f32s a = wf__load(x + r * channels + i * WF__LANES) - o.v[i];
+      wf__f32s a = wf__load_f32(x + r * channels + i * WF__LANES) - o.v[i];
       s[0].v[i] += a;
       q[0].v[i] += a * a;
     }
@@ -87,8 +87,8 @@ static inline void map_stripe(const float *x, float *y, int64_t rows, int64_t ch
   stripe a = take(scale, n), b = take(shift, n);
   for (int64_t r = 0; r < rows; r++)
     for (int i = 0; i < n; i++) {
-      wf__f32s t = wf__load(x + r * channels + i * WF__LANES) * a.v[i] + b.v[i];
-      wf__store(y + r * channels + i * WF__LANES, relu ? wf__where(~(t <= (wf__f32s){0}), t) : t);
+      wf__f32s t = wf__load_f32(x + r * channels + i * WF__LANES) * a.v[i] + b.v[i];
+      wf__store_f32(y + r * channels + i * WF__LANES, relu ? wf__where_f32(~(t <= (wf__f32s){0}), t) : t);
     }
 }
 
@@ -120,7 +120,7 @@ static void map(const float *x, float *y, int64_t rows, int64_t channels, const 
 static inline wf__f32s gradient(wf__f32s x, wf__f32s dy, wf__f32s scale, wf__f32s shift, bool relu) {
   if (!relu) return dy;
   wf__f32s t = x * scale + shift;
-  return wf__where(~(t <= (wf__f32s){0}), dy);
+  return wf__where_f32(~(t <= (wf__f32s){0}), dy);
 }
 static inline float gradient_one(float x, float dy, float scale, float shift, bool relu) {
   float t = x * scale + shift;
@@ -134,8 +134,8 @@ static inline void back_sums_stripe(const float *x, const float *dy, int64_t row
          p = {{{0}, {0}}};
   for (int64_t r = 0; r < rows; r++)
     for (int i = 0; i < n; i++) {
-      wf__f32s v = wf__load(x + r * channels + c + i * WF__LANES);
-      wf__f32s g = gradient(v, wf__load(dy + r * channels + c + i * WF__LANES), a.v[i], b.v[i], relu);
+      wf__f32s v = wf__load_f32(x + r * channels + c + i * WF__LANES);
+      wf__f32s g = gradient(v, wf__load_f32(dy + r * channels + c + i * WF__LANES), a.v[i], b.v[i], relu);
       s.v[i] += g;
       p.v[i] += g * (v - m.v[i]);
     }
@@ -177,8 +177,8 @@ static inline void back_stripe(const float *x, const float *dy, float *dx, int64
   for (int64_t r = 0; r < rows; r++)
     for (int i = 0; i < n; i++) {
       int64_t at = r * channels + c + i * WF__LANES;
-      wf__f32s v = wf__load(x + at), g = gradient(v, wf__load(dy + at), a.v[i], b.v[i], relu);
-      wf__store(dx + at, g * a.v[i] - (v - m.v[i]) * k.v[i] - o.v[i]);
+      wf__f32s v = wf__load_f32(x + at), g = gradient(v, wf__load_f32(dy + at), a.v[i], b.v[i], relu);
+      wf__store_f32(dx + at, g * a.v[i] - (v - m.v[i]) * k.v[i] - o.v[i]);
     }
 }
 

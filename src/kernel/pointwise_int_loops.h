@@ -2,9 +2,10 @@
  * T's) and LOOP(name), which names the functions, are defined by whoever includes it. Not here and so left to ref/: division, remainders and
  * powers. */
 
-#define NUMBERS                           \
-  const T p = (T)a->i[0], q = (T)a->i[1]; \
-  (void)p;                                \
+#define NUMBER(k) ((T)a->i[k])
+#define NUMBERS                         \
+  const T p = NUMBER(0), q = NUMBER(1); \
+  (void)p;                              \
   (void)q;
 
 #define UNARY(NAME, R, EXPRESSION)                                                                   \
@@ -61,40 +62,7 @@ BINARY(LOGICAL_AND, uint8_t, (x != 0) & (y != 0))
 BINARY(LOGICAL_OR, uint8_t, (x != 0) | (y != 0))
 BINARY(LOGICAL_XOR, uint8_t, (x != 0) ^ (y != 0))
 
-static void LOOP(ADD)(void *out, const void *const *in, int64_t n, const wf__pointwise_args *a) {
-  (a->i[0] == 1 ? LOOP(ADD_PLAIN) : LOOP(ADD_SCALED))(out, in, n, a);
-}
-
-static void LOOP(SUB)(void *out, const void *const *in, int64_t n, const wf__pointwise_args *a) {
-  (a->i[0] == 1 ? LOOP(SUB_PLAIN) : LOOP(SUB_SCALED))(out, in, n, a);
-}
-
-static void LOOP(CLAMP)(void *out, const void *const *in, int64_t n, const wf__pointwise_args *a) {
-  if (a->given[0] && a->given[1]) LOOP(CLAMP_BOTH)(out, in, n, a);
-  else if (a->given[0]) LOOP(CLAMP_LOW)(out, in, n, a);
-  else LOOP(CLAMP_HIGH)(out, in, n, a);
-}
-
-static void LOOP(WHERE)(void *out, const void *const *in, int64_t n, const wf__pointwise_args *a) {
-  const uint8_t *c = in[0];
-  const T *s = in[1], *t = in[2];
-  T *d = out;
-  (void)a;
-  WF__VECTOR_LOOP for (int64_t i = 0; i < n; i++) {
-    const T x = s[i], y = t[i];
-    d[i] = c[i] ? x : y;
-  }
-}
-
-static void LOOP(MASKED_FILL)(void *out, const void *const *in, int64_t n, const wf__pointwise_args *a) {
-  const T *s = in[0], value = (T)a->i[0];
-  const uint8_t *c = in[1];
-  T *d = out;
-  WF__VECTOR_LOOP for (int64_t i = 0; i < n; i++) {
-    const T x = s[i];
-    d[i] = c[i] ? value : x;
-  }
-}
+#include "kernel/pointwise_choices.h"
 
 static void LOOP(put)(wf__pointwise_fn *entry) {
 #define WF_OP(NAME) entry[WF__PW_##NAME] = LOOP(NAME);
@@ -108,6 +76,7 @@ static void LOOP(put)(wf__pointwise_fn *entry) {
 #undef WF_OP
 }
 
+#undef NUMBER
 #undef NUMBERS
 #undef IS_NEGATIVE
 #undef UNARY

@@ -2,9 +2,10 @@
  * LOOP(name), which names the functions, are defined by whoever includes it. Written for the vectoriser: choices are selects. */
 
 /* Numbers of the operator as locals, so that they stay in registers. */
-#define NUMBERS                           \
-  const T p = (T)a->f[0], q = (T)a->f[1]; \
-  (void)p;                                \
+#define NUMBER(k) ((T)a->f[k])
+#define NUMBERS                         \
+  const T p = NUMBER(0), q = NUMBER(1); \
+  (void)p;                              \
   (void)q;
 
 #define UNARY(NAME, EXPRESSION)                                                                      \
@@ -56,8 +57,8 @@
   }
 
 /* A NaN in either gives NaN. */
-static inline T LOOP(larger)(T x, T y) { return x > y || x != x ? x : y; }
-static inline T LOOP(smaller)(T x, T y) { return x < y || x != x ? x : y; }
+static inline T LOOP(larger)(T x, T y) { return ((x > y) | (x != x)) ? x : y; }
+static inline T LOOP(smaller)(T x, T y) { return ((x < y) | (x != x)) ? x : y; }
 
 UNARY(NEG, -x)
 UNARY(ABS, ABSOLUTE(x))
@@ -68,7 +69,7 @@ UNARY(RSQRT, 1 / ROOT(x))
 UNARY(RECIPROCAL, 1 / x)
 UNARY(RELU, x < 0 ? 0 : x)
 UNARY(LEAKY_RELU, x > 0 ? x : x * p)
-UNARY(HARDTANH, LOOP(smaller)(LOOP(larger)(x, p), q))
+UNARY(CLAMP_BOTH, LOOP(smaller)(LOOP(larger)(x, p), q))
 UNARY(AFFINE, FUSED(p, x, q))
 UNARY(CLAMP_LOW, LOOP(larger)(x, p))
 UNARY(CLAMP_HIGH, LOOP(smaller)(x, q))
@@ -109,40 +110,7 @@ UNARY(TRUNC, WF__BUILTIN(trunc)(x))
 BINARY(DIV_TRUNC, WF__BUILTIN(trunc)(x / y))
 #endif
 
-static void LOOP(ADD)(void *out, const void *const *in, int64_t n, const wf__pointwise_args *a) {
-  (a->f[0] == 1 ? LOOP(ADD_PLAIN) : LOOP(ADD_SCALED))(out, in, n, a);
-}
-
-static void LOOP(SUB)(void *out, const void *const *in, int64_t n, const wf__pointwise_args *a) {
-  (a->f[0] == 1 ? LOOP(SUB_PLAIN) : LOOP(SUB_SCALED))(out, in, n, a);
-}
-
-static void LOOP(CLAMP)(void *out, const void *const *in, int64_t n, const wf__pointwise_args *a) {
-  if (a->given[0] && a->given[1]) LOOP(HARDTANH)(out, in, n, a);
-  else if (a->given[0]) LOOP(CLAMP_LOW)(out, in, n, a);
-  else LOOP(CLAMP_HIGH)(out, in, n, a);
-}
-
-static void LOOP(WHERE)(void *out, const void *const *in, int64_t n, const wf__pointwise_args *a) {
-  const uint8_t *c = in[0];
-  const T *s = in[1], *t = in[2];
-  T *d = out;
-  (void)a;
-  WF__VECTOR_LOOP for (int64_t i = 0; i < n; i++) {
-    const T x = s[i], y = t[i];
-    d[i] = c[i] ? x : y;
-  }
-}
-
-static void LOOP(MASKED_FILL)(void *out, const void *const *in, int64_t n, const wf__pointwise_args *a) {
-  const T *s = in[0], value = (T)a->f[0];
-  const uint8_t *c = in[1];
-  T *d = out;
-  WF__VECTOR_LOOP for (int64_t i = 0; i < n; i++) {
-    const T x = s[i];
-    d[i] = c[i] ? value : x;
-  }
-}
+#include "kernel/pointwise_choices.h"
 
 static void LOOP(exact)(wf__pointwise_fn *entry) {
 #define WF_OP(NAME) entry[WF__PW_##NAME] = LOOP(NAME);
@@ -150,7 +118,7 @@ static void LOOP(exact)(wf__pointwise_fn *entry) {
   WF_OP(NEG)
   WF_OP(ABS)
   WF_OP(SIGN)
-  WF_OP(SQUARE) WF_OP(SQRT) WF_OP(RSQRT) WF_OP(RECIPROCAL) WF_OP(RELU) WF_OP(LEAKY_RELU) WF_OP(HARDTANH) WF_OP(AFFINE)
+  WF_OP(SQUARE) WF_OP(SQRT) WF_OP(RSQRT) WF_OP(RECIPROCAL) WF_OP(RELU) WF_OP(LEAKY_RELU) WF_OP(AFFINE)
       WF_OP(CLAMP) WF_OP(ISNAN) WF_OP(ISINF) WF_OP(ISFINITE) WF_OP(LOGICAL_NOT) WF_OP(ADD) WF_OP(SUB) WF_OP(MUL)
           WF_OP(DIV) WF_OP(MAXIMUM) WF_OP(MINIMUM) WF_OP(THRESHOLD_BACKWARD) WF_OP(SIGMOID_BACKWARD)
               WF_OP(TANH_BACKWARD) WF_OP(LEAKY_RELU_BACKWARD) WF_OP(HARDTANH_BACKWARD) WF_OP(EQ) WF_OP(NE) WF_OP(LT)
@@ -163,4 +131,5 @@ static void LOOP(exact)(wf__pointwise_fn *entry) {
   /* clang-format on */
 #endif
 #undef WF_OP
+          entry[WF__PW_HARDTANH] = LOOP(CLAMP);
 }

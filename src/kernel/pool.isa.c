@@ -6,15 +6,15 @@ static inline void max_of(float *out, uint8_t *index, const float *const *place,
                           int64_t channels) {
   int64_t c = 0;
   for (; c + WF__LANES <= channels; c += WF__LANES) {
-    wf__f32s best = wf__load(place[0] + c);
+    wf__f32s best = wf__load_f32(place[0] + c);
     wf__i32s at = (wf__i32s){0} + number[0];
     for (int i = 1; i < places; i++) {
-      wf__f32s v = wf__load(place[i] + c);
+      wf__f32s v = wf__load_f32(place[i] + c);
       wf__i32s better = (v > best) | (v != v);
-      best = wf__choose(better, v, best);
+      best = wf__choose_f32(better, v, best);
       at = (((wf__i32s){0} + number[i]) & better) | (at & ~better);
     }
-    wf__store(out + c, best);
+    wf__store_f32(out + c, best);
     if (!index) continue;
     wf__u8s narrow = __builtin_convertvector(at, wf__u8s);
     memcpy(index + c, &narrow, sizeof narrow);
@@ -43,13 +43,13 @@ static inline void spread_to(float *const *place, const uint8_t *number, int pla
                              const uint8_t *index, int64_t channels, bool add) {
   int64_t c = 0;
   for (; c + WF__LANES <= channels; c += WF__LANES) {
-    wf__f32s g = wf__load(grad + c);
+    wf__f32s g = wf__load_f32(grad + c);
     wf__u8s narrow;
     memcpy(&narrow, index + c, sizeof narrow);
     wf__i32s at = __builtin_convertvector(narrow, wf__i32s);
     for (int i = 0; i < places; i++) {
-      wf__f32s share = wf__where(at == number[i], g);
-      wf__store(place[i] + c, add ? wf__load(place[i] + c) + share : share);
+      wf__f32s share = wf__where_f32(at == number[i], g);
+      wf__store_f32(place[i] + c, add ? wf__load_f32(place[i] + c) + share : share);
     }
   }
   for (; c < channels; c++)

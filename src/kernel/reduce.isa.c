@@ -41,7 +41,7 @@ static inline void add_wide_f32(double *t, wf__f32s v) {
   _mm512_storeu_pd(t + 8, _mm512_loadu_pd(t + 8) + _mm512_cvtps_pd(_mm512_extractf32x8_ps((__m512)v, 1)));
 #else
   float part[WF__LANES];
-  wf__store(part, v);
+  wf__store_f32(part, v);
   for (int k = 0; k < WF__LANES; k++) t[k] += part[k];
 #endif
 }

@@ -15,7 +15,7 @@
 #define TYPE(x) x##_f32
 #define EXP(v) wf__exp_f32s(v)
 #define LOG(s) logf(s)
-#define CHOOSE(mask, a, b) wf__choose((mask), (a), (b))
+#define CHOOSE(mask, a, b) wf__choose_f32((mask), (a), (b))
 #include "kernel/softmax_loops.h"
 #undef T
 #undef V

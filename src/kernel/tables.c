@@ -18,6 +18,9 @@ WF__KERNEL_GROUPS(WF_GROUP, WF_NOTHING, WF_GROUP)
 #undef WF_GROUP
 #endif
 
+const wf_dtype wf__class_dtype[WF__PW_CLASSES] = {
+    [WF__CLASS_F32] = WF_F32, [WF__CLASS_F64] = WF_F64, [WF__CLASS_I64] = WF_I64, [WF__CLASS_I32] = WF_I32,
+    [WF__CLASS_I16] = WF_I16, [WF__CLASS_I8] = WF_I8,   [WF__CLASS_U8] = WF_U8};
 const uint8_t wf__pointwise_arity[WF__PW_COUNT] = {
 #define WF_X(NAME, arity) arity,
     WF__POINTWISE_OPS(WF_X)

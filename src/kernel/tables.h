@@ -40,6 +40,8 @@ typedef enum wf__class {
   WF__CLASS_U8,
   WF__PW_CLASSES
 } wf__class;
+/* The dtype that a class is named after. */
+extern const wf_dtype wf__class_dtype[WF__PW_CLASSES];
 /* Value operands of each operator; in[] holds no more. */
 extern const uint8_t wf__pointwise_arity[WF__PW_COUNT];
 /* The plan's scalars in both forms; absent ones have `given` false and the value 1. */
@@ -119,7 +121,7 @@ typedef void (*wf__optim_fn)(const wf__optim_args *args, void *param, void *cons
  * What a stretch or each column has so far is (top, sum), which begin as (-inf, 0); the backward has no use for top.
  * row: a whole row at once, NULL for the backward; keep: n elements to work in, which may be out; next: what is read after this row, or NULL.
  * finish: sums into the factors that map takes, NULL when they are. map: top and factor are one for all elements, or one for each.
- * stream: store past the cache; whoever asked calls drain() in the end. */
+ * stream: store past the cache; wf__stream_fence has to follow. */
 typedef struct wf__softmax_kernels {
   void (*row)(void *out, const void *in, void *keep, int64_t n, const void *next, bool stream);
   void (*take)(void *top, void *sum, const void *const *in, int64_t n);
@@ -144,13 +146,10 @@ typedef struct wf__kernels {
   wf__interleave_fn interleave[WF__ELEMENT_SIZES];
   /* n runs of `unit` bytes, whatever their number, at equal distances on both sides. */
   void (*move_units)(void *dst, int64_t dst_stride, const void *src, int64_t src_stride, int64_t n, int64_t unit);
-  /* Copies bytes with stores past the cache; wf__stream_fence has to follow. */
+  /* Copies bytes, whole lines of dst past the cache; wf__stream_fence has to follow, once, after the last of them. */
   void (*stream)(void *dst, const void *src, int64_t bytes);
   /* Fills bytes with the 64 bytes of `pattern`, its first byte at dst. stream: past the cache; wf__stream_fence has to follow. */
   void (*fill)(void *dst, const void *pattern, int64_t bytes, bool stream);
-  /* Copies bytes, whole lines of dst past the cache. Unlike `stream` without the fence, which is drain(): once, after the last of them. */
-  void (*past_cache)(void *dst, const void *src, int64_t bytes);
-  void (*drain)(void);
   wf__pointwise_fn pointwise[WF__PW_CLASSES][WF__PW_COUNT]; /* NULL: not defined for the class */
   wf__pool_max_fn pool_max;
   wf__pool_spread_fn pool_spread;
@@ -171,7 +170,7 @@ typedef struct wf__kernels {
  * R: only in ref/. I: only in *.isa.c, over entries of another file of ref/. */
 /* clang-format off */
 #define WF__KERNEL_GROUPS(X, R, I) \
-  X(convert) X(move) X(lines) R(pointwise_float) X(pointwise_int) I(pointwise_f32) I(pointwise_f64) X(pool) X(norm) X(reduce) I(softmax) \
+  X(convert) X(move) R(pointwise_float) X(pointwise_int) I(pointwise_f32) I(pointwise_f64) X(pool) X(norm) X(reduce) I(softmax) \
   R(range) R(random) X(optim) I(transpose) I(interleave) I(small_product)
 /* clang-format on */
 
