@@ -2,6 +2,8 @@
  * here; what depends on streams is in cts/. */
 #include "test.h"
 
+#include <stdio.h>
+#include <sys/sysinfo.h>
 #include <weft/memory.h>
 #include "base/host.h"
 #include "device/device.h"
@@ -67,6 +69,26 @@ static void says_what_pytorch_says_when_the_host_is_out_of_memory(void **state) 
   assert_error(WF_NO_MEMORY,
                "DefaultCPUAllocator: can't allocate memory: you tried to allocate 4503599627370496 bytes. "
                "Error code 12 (Cannot allocate memory)");
+  m = memory_of(64);
+  wf__memory_free(&m);
+}
+
+/* Whether the kernel promises any amount of memory (vm.overcommit_memory = 1). */
+static bool kernel_promises_anything(void) {
+  FILE *file = fopen("/proc/sys/vm/overcommit_memory", "r");
+  int mode = file ? fgetc(file) : '1';
+  if (file) fclose(file);
+  return mode == '1';
+}
+
+static void refuses_at_once_what_the_machine_does_not_have(void **state) {
+  struct sysinfo machine;
+  if (kernel_promises_anything() || sysinfo(&machine)) skip();
+  size_t there = (size_t)(machine.totalram + machine.totalswap) * machine.mem_unit;
+  wf__device *cpu = wf__device_get(wf_cpu());
+  wf__memory m;
+  assert_int_equal(wf__memory_new(cpu, false, there + there / 4, wf__stream_now(cpu), &m), WF_NO_MEMORY);
+  wf_error_take();
   m = memory_of(64);
   wf__memory_free(&m);
 }
@@ -189,6 +211,7 @@ int main(void) {
       cmocka_unit_test(gives_nothing_for_no_bytes),
       cmocka_unit_test(reuses_freed_memory_at_once),
       cmocka_unit_test(remembers_who_holds_a_block),
+      cmocka_unit_test(refuses_at_once_what_the_machine_does_not_have),
       cmocka_unit_test(says_what_pytorch_says_when_the_host_is_out_of_memory),
       cmocka_unit_test(survives_every_failed_allocation),
       cmocka_unit_test(absurd_sizes_fail_and_leave_the_allocator_usable),
