@@ -44,8 +44,9 @@ target_include_directories(weft_static PUBLIC include src)
 target_compile_definitions(weft_static PUBLIC ${WEFT_DEFINITIONS})
 target_link_libraries(weft_static PUBLIC ${WEFT_LIBRARIES})
 
-# Judges and reports: a library of its own beside the first, linked by the command.
-file(GLOB WEFT_TOOLS_SOURCES CONFIGURE_DEPENDS src/audit/*.c src/dryrun/*.c src/report/*.c)
+# Judges and reports: a library of its own beside the first, linked by the command. Of dryrun/ only what the command shares with the
+# stand-in driver, which is loaded into other programs and links nothing of Weft.
+file(GLOB WEFT_TOOLS_SOURCES CONFIGURE_DEPENDS src/audit/*.c src/dryrun/devices.c src/dryrun/*_assets.c src/report/*.c)
 if(WEFT_TOOLS_SOURCES)
   add_library(weft_tools_objects OBJECT ${WEFT_TOOLS_SOURCES})
   target_include_directories(weft_tools_objects PRIVATE include src)
