@@ -89,7 +89,7 @@ void wf__hand_empty(wf__hand *h, wf_allocator *allocator, size_t keep) {
   for (size_t c = WF__HAND_CLASSES; c-- > 0 && h->bytes > keep;)
     while (h->block[c] && h->bytes > keep) {
       wf_block *block = h->block[c];
-      h->block[c] = block->link;
+      h->block[c] = block->node.link;
       h->bytes -= block->size;
       wf_block_free(allocator, block);
     }

@@ -56,7 +56,7 @@ static inline wf_block *wf__hand_take(const struct wf__pool *pool, size_t bytes,
   wf__hand *h = c < WF__HAND_CLASSES ? wf__hand_ready(pool) : NULL;
   wf_block *block = h ? h->block[c] : NULL;
   if (!block) return NULL;
-  h->block[c] = block->link;
+  h->block[c] = block->node.link;
   h->bytes -= block->size;
   __atomic_store_n(&block->requested, bytes, __ATOMIC_RELAXED); /* a walk may look on */
   __atomic_store_n(&block->owner, owner, __ATOMIC_RELAXED);
@@ -76,7 +76,7 @@ static inline bool wf__hand_give(const struct wf__pool *pool, wf_block *block) {
   wf__tally_sub(&h->requested, (int64_t)block->requested);
   __atomic_store_n(&block->requested, 0, __ATOMIC_RELAXED);
   __atomic_store_n(&block->owner, wf__at_hand, __ATOMIC_RELAXED);
-  block->link = h->block[c];
+  block->node.link = h->block[c];
   h->block[c] = block;
   h->bytes += block->size;
   return true;

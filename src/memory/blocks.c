@@ -8,7 +8,7 @@ static wf_block *block_new(wf_allocator *a, wf__segment *segment, wf__block_pool
   wf_block *block = wf__records_take(&a->blocks);
   uint64_t tie = a->ties == WF_TIES_AGE ? segment->age : a->ties == WF_TIES_BLOCK ? ++a->blocks_made : 0;
   *block = (wf_block){
-      .node.key = {.stream = stream, .address = address}, .size = size, .tie = tie, .segment = segment, .pool = pool};
+      .node.key = {.stream = stream, .tie = tie, .address = address}, .size = size, .segment = segment, .pool = pool};
   return block;
 }
 
@@ -58,12 +58,11 @@ void wf__segment_release(wf_allocator *a, wf_block *block) {
 void wf__block_insert_free(wf_block *block) {
   block->free_since = block->pool->searches;
   block->node.key.size = block->size;
-  block->node.key.tie = block->tie;
   wf__free_set_insert(&block->pool->free, &block->node);
 }
 
 void wf__block_insert_unmapped(wf_block *block) {
-  block->node.key.size = block->node.key.tie = 0;
+  block->node.key.size = block->node.key.address; /* before the tie: by address alone */
   wf__order_insert(&block->pool->unmapped, &block->node);
 }
 
@@ -106,7 +105,6 @@ void wf__block_to_free(wf_allocator *a, wf_block *block) {
   wf__observe(a, WF_ACTION_FREE_COMPLETED, block->pool, &block->node.key, requested, block->owner);
   size_t before = wf__block_merge(a, block, block->previous), after = wf__block_merge(a, block, block->next);
   block->requested = 0;
-  block->owner = NULL;
   wf__block_insert_free(block);
   if (!block->segment
            ->expandable) { /* their free pages can go back whatever lies beside them, so they don't count as split */
@@ -162,7 +160,7 @@ static void walk_segment(const wf__segment *segment, wf_block_view *view, void (
     view->expandable = segment->expandable;
     view->private_pool = block->pool->owner != NULL;
     view->pool = block->pool->owner ? block->pool->owner->id : 0;
-    view->owner = __atomic_load_n(&block->owner, __ATOMIC_RELAXED);
+    view->owner = view->state == WF_BLOCK_FREE ? NULL : __atomic_load_n(&block->owner, __ATOMIC_RELAXED);
     fn(view, context);
   }
   view->segment += inside;

@@ -48,7 +48,7 @@ static bool mark(wf_allocator *a, wf_block *block) {
 
 bool wf__uses_defer(wf_allocator *a, wf_block *block) {
   if (!wf__suspended(a)) return mark(a, block);
-  block->link = a->unmarked;
+  block->node.link = a->unmarked;
   a->unmarked = block;
   return true;
 }
@@ -59,12 +59,12 @@ static void mark_the_unmarked(wf_allocator *a) {
   a->unmarked = NULL;
   while (last) {
     wf_block *block = last;
-    last = block->link;
-    block->link = first;
+    last = block->node.link;
+    block->node.link = first;
     first = block;
   }
   for (wf_block *next; first; first = next) {
-    next = first->link;
+    next = first->node.link;
     if (!mark(a, first)) wf__block_to_free(a, first);
   }
 }

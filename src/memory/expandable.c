@@ -54,9 +54,9 @@ static wf_block *find(wf_allocator *a, const wf__request *request) {
 
 /* The middle part of what was one block, not the front that a cut makes, stays that block: only ties by block object can tell. */
 static void keep_identity(wf_block *kept, wf_block *other) {
-  uint64_t tie = kept->tie;
-  kept->tie = other->tie;
-  other->tie = tie;
+  uint64_t tie = kept->node.key.tie;
+  kept->node.key.tie = other->node.key.tie;
+  other->node.key.tie = tie;
 }
 
 /* Puts memory behind the first `size` bytes of an unmapped block, rounded up to pages, and joins it with free neighbours. Returns the

@@ -1,7 +1,11 @@
-/* Classes of sizes with a two-level bitmap: a bit a class, and a bit a word of those. */
+/* Classes of sizes with a two-level bitmap: a bit a class, and a bit a word of those.
+ *
+ * Of blocks of one size nearly always only the first is asked for, so a class of one size is a heap. Whoever asks for what comes before or
+ * after another one (giving back the cache, expandable segments) makes a tree of it, which it stays until it is empty. */
 #include "memory/free_set.h"
 
 #include "base/host.h"
+#include "memory/heap.h"
 
 enum {
   EXACT = 2048, /* sizes below that many steps of 512 bytes have a class of their own */
@@ -17,8 +21,9 @@ typedef struct wf__stream_set {
   uint64_t stream;
   uint64_t any; /* a bit a word that isn't 0 */
   uint64_t words[WORDS];
+  uint64_t trees[EXACT / 64]; /* a bit a class of one size that is a tree */
   uint32_t seed;
-  wf__order_node *classes[CLASSES]; /* roots of ordered sets; most hold one node or none */
+  wf__order_node *classes[CLASSES]; /* roots; most hold one node or none */
 } stream_set;
 _Static_assert(WORDS <= 64, "a bit a word fits into one");
 
@@ -91,20 +96,35 @@ static uint32_t occupied_before(const stream_set *s, uint32_t class) {
   return CLASSES;
 }
 
+static inline bool is_heap(const stream_set *s, uint32_t class) {
+  return class < EXACT && !(s->trees[class / 64] >> (class % 64) & 1);
+}
+
+static void insert_into_tree(stream_set *s, uint32_t class, wf__order_node *node) {
+  wf__order order = {s->classes[class], s->seed};
+  wf__order_insert(&order, node);
+  s->classes[class] = order.root;
+  s->seed = order.seed;
+}
+
+/* Makes the class one that can be walked in order. */
+static void make_tree(stream_set *s, uint32_t class) {
+  if (!is_heap(s, class)) return;
+  wf__order_node *heap = s->classes[class];
+  s->classes[class] = NULL;
+  s->trees[class / 64] |= (uint64_t)1 << (class % 64);
+  while (heap) {
+    wf__order_node *first = heap;
+    heap = wf__heap_remove(heap, first);
+    insert_into_tree(s, class, first);
+  }
+}
+
 void wf__free_set_insert(wf__free_set *set, wf__order_node *node) {
   stream_set *s = find(set, node->key.stream);
   uint32_t class = class_of(node->key.size);
-  wf__order_node *root = s->classes[class];
-  if (root) {
-    wf__order order = {root, s->seed};
-    wf__order_insert(&order, node);
-    s->classes[class] = order.root;
-    s->seed = order.seed;
-    return;
-  }
-  node->left = node->right = NULL;
-  node->weight = UINT32_MAX / 2;
-  s->classes[class] = node;
+  if (is_heap(s, class)) s->classes[class] = wf__heap_insert(s->classes[class], node);
+  else insert_into_tree(s, class, node);
   s->words[class / 64] |= (uint64_t)1 << (class % 64);
   s->any |= (uint64_t)1 << (class / 64);
 }
@@ -112,44 +132,57 @@ void wf__free_set_insert(wf__free_set *set, wf__order_node *node) {
 void wf__free_set_remove(wf__free_set *set, wf__order_node *node) {
   stream_set *s = find(set, node->key.stream);
   uint32_t class = class_of(node->key.size);
-  wf__order_node *root = s->classes[class];
-  if (root != node || node->left || node->right) {
-    wf__order order = {.root = root};
+  if (is_heap(s, class)) {
+    s->classes[class] = wf__heap_remove(s->classes[class], node);
+  } else {
+    wf__order order = {.root = s->classes[class]};
     wf__order_remove(&order, node);
     s->classes[class] = order.root;
-    return;
   }
-  s->classes[class] = NULL;
+  if (s->classes[class]) return;
+  if (class < EXACT) s->trees[class / 64] &= ~((uint64_t)1 << (class % 64));
   s->words[class / 64] &= ~((uint64_t)1 << (class % 64));
   if (!s->words[class / 64]) s->any &= ~((uint64_t)1 << (class / 64));
 }
 
-static inline wf__order_node *lowest(wf__order_node *node) {
+/* The first and the last of a class that isn't empty. */
+static inline wf__order_node *first_in(const stream_set *s, uint32_t class) {
+  wf__order_node *node = s->classes[class];
+  if (is_heap(s, class)) return node;
   while (node->left) node = node->left;
   return node;
 }
-static inline wf__order_node *highest(wf__order_node *node) {
+static wf__order_node *last_in(stream_set *s, uint32_t class) {
+  make_tree(s, class);
+  wf__order_node *node = s->classes[class];
   while (node->right) node = node->right;
   return node;
 }
 
 static wf__order_node *first_of(const stream_set *s) {
   for (; s; s = s->next)
-    if (s->any) return lowest(s->classes[occupied_from(s, 0)]);
+    if (s->any) return first_in(s, occupied_from(s, 0));
   return NULL;
 }
 
-static wf__order_node *behind(const wf__free_set *set, const wf__order_key *key, bool itself) {
-  const stream_set *s = from(set, key->stream);
+/* The first in the key's class at or after it; NULL: none there. */
+static inline wf__order_node *behind_in_class(stream_set *s, uint32_t class, const wf__order_key *key, bool itself) {
+  wf__order order = {.root = s->classes[class]};
+  if (!order.root) return NULL;
+  if (itself && is_heap(s, class) && !wf__order_less(&order.root->key, key)) return order.root;
+  make_tree(s, class);
+  order.root = s->classes[class];
+  return itself ? wf__order_at_least(&order, key) : wf__order_after(&order, key);
+}
+
+static inline wf__order_node *behind(const wf__free_set *set, const wf__order_key *key, bool itself) {
+  stream_set *s = from(set, key->stream);
   if (!s || s->stream != key->stream) return first_of(s);
   uint32_t class = class_of(key->size);
-  wf__order order = {.root = s->classes[class]};
-  if (order.root) {
-    wf__order_node *node = itself ? wf__order_at_least(&order, key) : wf__order_after(&order, key);
-    if (node) return node;
-  }
+  wf__order_node *node = behind_in_class(s, class, key, itself);
+  if (node) return node;
   class = occupied_from(s, class + 1);
-  return class < CLASSES ? lowest(s->classes[class]) : first_of(s->next);
+  return class < CLASSES ? first_in(s, class) : first_of(s->next);
 }
 
 wf__order_node *wf__free_set_at_least(const wf__free_set *set, const wf__order_key *key) {
@@ -160,23 +193,24 @@ wf__order_node *wf__free_set_after(const wf__free_set *set, const wf__order_key 
   return behind(set, key, false);
 }
 
-static wf__order_node *last_of(const stream_set *s) {
+static wf__order_node *last_of(stream_set *s) {
   uint32_t class = occupied_before(s, CLASSES);
-  return class < CLASSES ? highest(s->classes[class]) : NULL;
+  return class < CLASSES ? last_in(s, class) : NULL;
 }
 
 wf__order_node *wf__free_set_before(const wf__free_set *set, const wf__order_key *key) {
-  const stream_set *lower = NULL;
-  for (const stream_set *s = set->streams; s && s->stream < key->stream; s = s->next)
+  stream_set *lower = NULL;
+  for (stream_set *s = set->streams; s && s->stream < key->stream; s = s->next)
     if (s->any) lower = s;
-  const stream_set *s = find(set, key->stream);
+  stream_set *s = find(set, key->stream);
   if (s) {
     uint32_t class = class_of(key->size);
+    make_tree(s, class);
     wf__order order = {.root = s->classes[class]};
     wf__order_node *node = wf__order_before(&order, key);
     if (node) return node;
     class = occupied_before(s, class);
-    if (class < CLASSES) return highest(s->classes[class]);
+    if (class < CLASSES) return last_in(s, class);
   }
   return lower ? last_of(lower) : NULL;
 }

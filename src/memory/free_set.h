@@ -1,5 +1,5 @@
 /* The free blocks of a pool in the order of their keys (stream, size, tie, address), found fast: each stream has its sizes in classes,
- * with a bit for each class that isn't empty, and a small ordered set a class. Classes follow the order of sizes (exact up to 1 MiB, then
+ * with a bit for each class that isn't empty, and a heap or an ordered set a class. Classes follow the order of sizes (exact up to 1 MiB, then
  * 32 to a power of two), so the best fit is in the request's own class or is the first of the next one that isn't empty.
  *
  * A stream's classes are made with wf__free_set_reserve, before anything of that stream is inserted; nothing else allocates. */

@@ -1,13 +1,6 @@
 /* The treap of order.h: a binary tree ordered by key whose weights never grow downward, which random weights keep shallow. */
 #include "memory/order.h"
 
-static inline bool less(const wf__order_key *a, const wf__order_key *b) {
-  if (a->stream != b->stream) return a->stream < b->stream;
-  if (a->size != b->size) return a->size < b->size;
-  if (a->tie != b->tie) return a->tie < b->tie;
-  return a->address < b->address;
-}
-
 static uint32_t next_weight(wf__order *order) { /* xorshift32 */
   uint32_t x = order->seed ? order->seed : 2463534242u;
   x ^= x << 13;
@@ -20,11 +13,11 @@ void wf__order_insert(wf__order *order, wf__order_node *node) {
   node->weight = next_weight(order);
   wf__order_node **link = &order->root;
   while (*link && (*link)->weight >= node->weight)
-    link = less(&node->key, &(*link)->key) ? &(*link)->left : &(*link)->right;
+    link = wf__order_less(&node->key, &(*link)->key) ? &(*link)->left : &(*link)->right;
   wf__order_node *rest = *link, **low = &node->left, **high = &node->right; /* split what was here around the new key */
   *link = node;
   while (rest) {
-    if (less(&rest->key, &node->key)) {
+    if (wf__order_less(&rest->key, &node->key)) {
       *low = rest;
       low = &rest->right;
       rest = rest->right;
@@ -39,7 +32,7 @@ void wf__order_insert(wf__order *order, wf__order_node *node) {
 
 void wf__order_remove(wf__order *order, wf__order_node *node) {
   wf__order_node **link = &order->root;
-  while (*link != node) link = less(&node->key, &(*link)->key) ? &(*link)->left : &(*link)->right;
+  while (*link != node) link = wf__order_less(&node->key, &(*link)->key) ? &(*link)->left : &(*link)->right;
   wf__order_node *low = node->left, *high = node->right; /* join the two sides in its place */
   while (low && high) {
     if (low->weight >= high->weight) {
@@ -58,7 +51,7 @@ void wf__order_remove(wf__order *order, wf__order_node *node) {
 wf__order_node *wf__order_at_least(const wf__order *order, const wf__order_key *key) {
   wf__order_node *found = NULL, *node = order->root;
   while (node) {
-    if (less(&node->key, key)) {
+    if (wf__order_less(&node->key, key)) {
       node = node->right;
     } else {
       found = node;
@@ -71,7 +64,7 @@ wf__order_node *wf__order_at_least(const wf__order *order, const wf__order_key *
 wf__order_node *wf__order_after(const wf__order *order, const wf__order_key *key) {
   wf__order_node *found = NULL, *node = order->root;
   while (node) {
-    if (less(key, &node->key)) {
+    if (wf__order_less(key, &node->key)) {
       found = node;
       node = node->left;
     } else {
@@ -84,7 +77,7 @@ wf__order_node *wf__order_after(const wf__order *order, const wf__order_key *key
 wf__order_node *wf__order_before(const wf__order *order, const wf__order_key *key) {
   wf__order_node *found = NULL, *node = order->root;
   while (node) {
-    if (less(&node->key, key)) {
+    if (wf__order_less(&node->key, key)) {
       found = node;
       node = node->right;
     } else {

@@ -18,9 +18,24 @@ typedef struct wf__order_key {
 
 typedef struct wf__order_node {
   wf__order_key key; /* must not change while the node is in a set */
-  struct wf__order_node *left, *right;
-  uint32_t weight;
+  union {
+    struct { /* in an order */
+      struct wf__order_node *left, *right;
+      uint32_t weight;
+    };
+    struct { /* in a heap, see heap.h */
+      struct wf__order_node *below, *beside, *back;
+    };
+    void *link; /* in neither: whatever list its record is in */
+  };
 } wf__order_node;
+
+static inline bool wf__order_less(const wf__order_key *a, const wf__order_key *b) {
+  if (a->stream != b->stream) return a->stream < b->stream;
+  if (a->size != b->size) return a->size < b->size;
+  if (a->tie != b->tie) return a->tie < b->tie;
+  return a->address < b->address;
+}
 
 typedef struct wf__order {
   wf__order_node *root;

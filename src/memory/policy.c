@@ -173,6 +173,7 @@ static wf_block *hand_out(wf_allocator *a, wf_block *block, const wf__request *r
   }
   block->allocated = true;
   block->requested = bytes;
+  block->owner = NULL;
   size_t size = block->size;
   wf__figures_add(a->stats.allocation, pool, 1);
   wf__figures_add(a->stats.allocated_bytes, pool, size);

@@ -63,22 +63,23 @@ typedef struct wf__use_queue {
 
 struct wf_block {
   wf__order_node
-      node; /* its key's stream and address always hold; size and tie are those of the set that the block is in */
+      node; /* stream, tie and address of its key always hold, size is that of the set that the block is in; in no set, node.link is in a
+               list of blocks at hand (at_hand.h), or of freed ones that wait for the lock (pool.c) or for marks (events.c) */
   size_t size;
-  size_t requested; /* bytes asked for, while allocated or pending */
-  const void *owner;
-  wf_block *
-      link; /* in a list of blocks at hand (at_hand.h), or of freed ones that wait for the lock (pool.c) or for marks (events.c) */
+  wf_block *previous, *next;
   wf__use *uses;
   uint32_t waits; /* events that must pass before the block is free */
   bool allocated;
-  bool mapped;  /* there is memory behind it */
-  uint64_t tie; /* decides between blocks of the same size */
+  bool mapped; /* there is memory behind it */
   wf__segment *segment;
   wf__block_pool *pool;
-  wf_block *previous, *next;
-  uint64_t free_since; /* pool->searches when it became free */
+  size_t requested; /* bytes asked for, while allocated or pending */
+  union {
+    const void *owner;   /* while allocated or pending */
+    uint64_t free_since; /* while free: pool->searches when it became that */
+  };
 };
+_Static_assert(sizeof(wf_block) == 128, "two cache lines, see records.h");
 
 struct wf_allocator {
   wf_allocator_driver driver;

@@ -64,13 +64,13 @@ static void free_late(struct wf__pool *pool) {
   wf_block *last = atomic_exchange(&pool->late, NULL), *first = NULL;
   while (last) {
     wf_block *block = last;
-    last = block->link;
-    block->link = first;
+    last = block->node.link;
+    block->node.link = first;
     first = block;
   }
   while (first) {
     wf_block *block = first;
-    first = block->link;
+    first = block->node.link;
     free_now(pool, block);
   }
 }
@@ -198,8 +198,10 @@ __attribute__((noinline)) static void give_to_policy(struct wf__pool *pool, wf_b
     if (has_late(pool)) free_late(pool);
     put_back(pool, block);
   } else {
-    block->link = atomic_load(&pool->late);
-    while (!atomic_compare_exchange_weak(&pool->late, &block->link, block)) {}
+    wf_block *late = atomic_load(&pool->late);
+    do {
+      block->node.link = late;
+    } while (!atomic_compare_exchange_weak(&pool->late, &late, block));
     if (pthread_mutex_trylock(&pool->lock)) return; /* its holder will see the block */
     free_late(pool);
   }

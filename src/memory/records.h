@@ -1,4 +1,4 @@
-/* Free lists of records of one size. Records are carved from slabs that live as long as the list; taking one never fails once it
+/* Free lists of records of one size, each at a cache line of its own when it is larger than one. Records are carved from slabs that live as long as the list; taking one never fails once it
  * has been reserved, so an operation reserves what it may need before it changes anything. */
 #ifndef WF_MEMORY_RECORDS_H
 #define WF_MEMORY_RECORDS_H
@@ -6,7 +6,7 @@
 #include "base/host.h"
 
 typedef struct wf__records {
-  size_t bytes; /* of one record, a multiple of 16 */
+  size_t bytes; /* of one record, a multiple of 16 or of a cache line */
   size_t spare_count;
   void *spare; /* records not in use, linked through their first word */
   void *slabs;

@@ -102,6 +102,40 @@ static void a_history_from_the_middle_begins_with_what_was_there(void **state) {
   for (uint32_t i = 0; i < 4; i++) check_history(confs[i], 0, 51 + i, true);
 }
 
+/* R108. Three blocks and one free in the step in which the recording begins; a block that is older has no stack. */
+static void the_first_step_of_a_recording_is_whole(void **state) {
+  maker m;
+  maker_open(&m, "", 0, WF_TIES_AGE);
+  int line = maker_add_stack(&m, &(maker_frame){"step", "train.py", 7}, 1);
+  m.paused = true;
+  maker_alloc(&m, 5000, 0, 0);
+  m.paused = false;
+  maker_alloc(&m, 1000, 0, line);
+  wf_block *freed = maker_alloc(&m, 2000, 0, line);
+  maker_alloc(&m, 3000, 0, line);
+  maker_free(&m, freed, line);
+  maker_write(&m, path);
+  maker_close(&m);
+  wf_snapshot *s = wf_snapshot_read(path, NULL);
+  assert_non_null(s);
+  wf__history h;
+  assert_ok(wf__history_make(&h, s, 0));
+  int actions[WF__SNAP_OTHER + 1] = {0}, at_end = 0, without_stack = 0;
+  for (uint32_t i = 0; i < h.n; i++) actions[h.events[i].action]++;
+  assert_int_equal(actions[WF__SNAP_ALLOC], 3);
+  assert_int_equal(actions[WF__SNAP_FREE_REQUESTED], 1);
+  assert_int_equal(actions[WF__SNAP_FREE_COMPLETED], 1);
+  for (size_t i = 0; i < h.blocks.n; i++) {
+    bool there = wf__allocated_at(&h.blocks.at[i], h.n);
+    at_end += there && h.blocks.at[i].stack != 0;
+    without_stack += there && h.blocks.at[i].stack == 0;
+  }
+  assert_int_equal(at_end, 2);
+  assert_int_equal(without_stack, 1);
+  wf__history_release(&h);
+  wf_snapshot_free(s);
+}
+
 static void without_host_memory_it_fails_and_leaks_nothing(void **state) {
   maker m;
   static truth t[CHECKS];
@@ -132,6 +166,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(every_state_of_a_whole_history_is_found_again),
     cmocka_unit_test(states_are_found_when_memory_was_short_and_frees_were_deferred),
     cmocka_unit_test(a_history_from_the_middle_begins_with_what_was_there),
+    cmocka_unit_test(the_first_step_of_a_recording_is_whole),
     cmocka_unit_test(without_host_memory_it_fails_and_leaks_nothing),
 };
 

@@ -171,6 +171,7 @@ static void *free_all(void *context) {
   return NULL;
 }
 
+/* R104. The thread's very first call frees a block that another one took. */
 static void what_another_thread_freed_comes_back_when_it_ends(void **state) {
   driver d;
   struct wf__pool *pool = open_pool(&d);

@@ -76,6 +76,37 @@ static void searches_agree_with_a_sorted_array(void **state) {
   wf__free_set_drop(&set);
 }
 
+/* Only best fits are asked for, as while memory is at hand; then somebody walks through all of it, and it goes on. */
+static void best_fits_agree_with_a_sorted_array_between_walks(void **state) {
+  wf__free_set set = {0};
+  static wf__order_node nodes[NODES];
+  static bool in[NODES];
+  assert_true(wf__free_set_reserve(&set, 0));
+  for (int round = 0; round < 6000; round++) {
+    uint32_t i = draw(NODES);
+    if (in[i]) {
+      wf__free_set_remove(&set, &nodes[i]);
+    } else {
+      nodes[i].key = (wf__order_key){0, 512 * (uint64_t)(1 + draw(8)), draw(3), 512 * (uint64_t)(i + 1)};
+      wf__free_set_insert(&set, &nodes[i]);
+    }
+    in[i] = !in[i];
+    wf__order_node *sorted[NODES];
+    int n = 0, at = 0;
+    for (int k = 0; k < NODES; k++)
+      if (in[k]) sorted[n++] = &nodes[k];
+    qsort(sorted, (size_t)n, sizeof *sorted, by_key);
+    wf__order_key key = {0, 512 * (uint64_t)draw(10), 0, 0};
+    while (at < n && compare(&sorted[at]->key, &key) < 0) at++;
+    assert_ptr_equal(wf__free_set_at_least(&set, &key), at < n ? sorted[at] : NULL);
+    if (round % 1500 != 1499) continue;
+    wf__order_node *node = wf__free_set_first(&set);
+    for (int k = 0; k < n; k++, node = wf__free_set_after(&set, &node->key)) assert_ptr_equal(node, sorted[k]);
+    assert_null(node);
+  }
+  wf__free_set_drop(&set);
+}
+
 static void without_host_memory_a_stream_is_refused(void **state) {
   wf__free_set set = {0};
   assert_true(wf__free_set_reserve(&set, 1));
@@ -89,6 +120,7 @@ static void without_host_memory_a_stream_is_refused(void **state) {
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(searches_agree_with_a_sorted_array),
+    cmocka_unit_test(best_fits_agree_with_a_sorted_array_between_walks),
     cmocka_unit_test(without_host_memory_a_stream_is_refused),
 };
 

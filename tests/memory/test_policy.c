@@ -13,6 +13,7 @@ static wf_allocator_stats stats_of(const wf_allocator *a) {
   return s;
 }
 
+/* R107. */
 static void requests_of_one_byte_and_513_count_514_and_1536_bytes(void **state) {
   fake_driver d = {0};
   wf_allocator *a = fake_allocator(&d, NULL);
@@ -41,7 +42,7 @@ static void requests_of_one_byte_and_513_count_514_and_1536_bytes(void **state) 
   assert_int_equal(d.out_count, 0);
 }
 
-/* One segment of 32 MiB cut in four; the free quarters 0 and 2 add up to 16 MiB, but no piece of it fits. */
+/* R094. One segment of 32 MiB cut in four; the free quarters 0 and 2 add up to 16 MiB, but no piece of it fits. */
 static void free_bytes_in_pieces_do_not_serve_a_request_until_they_join(void **state) {
   fake_driver d = {.limit = 32 * MIB};
   wf_allocator *a = fake_allocator(&d, "large_segment_size_mb:32");

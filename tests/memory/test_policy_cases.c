@@ -1,4 +1,5 @@
-/* Faults that other caching allocators had, each as the smallest history that shows it. */
+/* Faults that other caching allocators had, each as the smallest history that shows it. R… is its number in the list of faults seen in
+ * the wild; others of the list are in test_policy.c, test_pool.c, test_at_hand.c and tests/audit/test_history.c. */
 #include "test.h"
 
 #include "memory/fake_driver.h"
@@ -11,7 +12,7 @@ static wf_allocator_stats stats_of(const wf_allocator *a) {
   return s;
 }
 
-/* All the memory is one pending block, the request larger than it: only the whole segment given back lets the driver serve it. */
+/* R090. All the memory is one pending block, the request larger than it: only the whole segment given back lets the driver serve it. */
 static void the_last_resort_waits_for_pending_blocks_and_gives_their_segments_back(void **state) {
   fake_driver d = {.limit = 64 * MIB};
   wf_allocator *a = fake_allocator(&d, NULL);
@@ -29,7 +30,7 @@ static void the_last_resort_waits_for_pending_blocks_and_gives_their_segments_ba
   assert_int_equal(d.out_count, 0);
 }
 
-/* A cached block above the split limit lies in a segment that grows: its pages can be unmapped, never handed back as a whole segment. */
+/* R092. A cached block above the split limit lies in a segment that grows: its pages can be unmapped, never handed back as a whole segment. */
 static void under_a_split_limit_blocks_of_growing_segments_are_unmapped(void **state) {
   fake_driver d = {.limit = 800 * MIB};
   wf_allocator *a = fake_allocator(&d, "expandable_segments:True,max_split_size_mb:500");
@@ -46,6 +47,7 @@ static void under_a_split_limit_blocks_of_growing_segments_are_unmapped(void **s
   assert_int_equal(d.space_count, 0);
 }
 
+/* R097, and the next. */
 static void a_request_in_a_private_pool_may_have_what_the_default_pools_cached(void **state) {
   fake_driver d = {.limit = 80 * MIB};
   wf_allocator *a = fake_allocator(&d, NULL);
@@ -70,7 +72,7 @@ static void but_not_what_a_private_pool_in_use_has_cached(void **state) {
   wf_allocator_free(a);
 }
 
-/* PyTorch's streams keep their free blocks apart for good. What makes room for half of everything is that the segments of both go back. */
+/* R100. PyTorch's streams keep their free blocks apart for good. What makes room for half of everything is that the segments of both go back. */
 static void memory_freed_on_two_streams_serves_a_request_of_half_of_it(void **state) {
   enum { BLOCKS = 1000 };
   fake_driver d = {.limit = BLOCKS / 4 * 2 * MIB};
@@ -92,6 +94,7 @@ static void none_is_negative(const wf_allocator *a) {
     assert_true(each[i].current >= 0 && each[i].allocated >= 0 && each[i].freed >= 0);
 }
 
+/* R105. */
 static void statistics_never_go_below_zero_and_end_there(void **state) {
   static const char *const confs[] = {NULL, "expandable_segments:True", "max_split_size_mb:32"};
   for (size_t i = 0; i < 3; i++) {
@@ -140,6 +143,7 @@ static wf_allocator *watched(fake_driver *d) {
   return wf_allocator_new(&driver, NULL);
 }
 
+/* R110. */
 static void every_event_names_the_pool_of_its_memory(void **state) {
   fake_driver d = {0};
   wf_allocator *a = watched(&d);
@@ -160,7 +164,7 @@ static void every_event_names_the_pool_of_its_memory(void **state) {
   wf_allocator_free(a);
 }
 
-/* Whoever leaves out that a free was requested still hears that it was completed, with the same place and size. */
+/* R111. Whoever leaves out that a free was requested still hears that it was completed, with the same place and size. */
 static void a_deferred_free_is_reported_when_requested_and_when_completed(void **state) {
   fake_driver d = {0};
   wf_allocator *a = watched(&d);

@@ -122,10 +122,25 @@ static void threads_that_take_and_free_at_once_never_share_a_block(void **state)
   assert_int_equal(d.segments, 0);
 }
 
+/* R101. */
+static void blocks_of_each_power_of_two_begin_at_multiples_of_512_bytes(void **state) {
+  host_driver d = {0};
+  struct wf__pool *pool = open_pool(&d);
+  wf_block *held[14 * 64];
+  int n = 0;
+  for (size_t bytes = 8; bytes <= 65536; bytes *= 2)
+    for (int i = 0; i < 64; i++) assert_non_null(held[n++] = wf__pool_alloc(pool, bytes, 0, NULL));
+  assert_int_equal(n, 14 * 64);
+  for (int i = 0; i < n; i++) assert_int_equal(wf_block_address(held[i]) % 512, 0);
+  for (int i = 0; i < n; i++) wf__pool_free(pool, held[i]);
+  wf__pool_close(pool);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(small_requests_share_a_segment_of_2_mib),
     cmocka_unit_test(a_block_freed_by_the_driver_during_a_request_is_free_afterwards),
     cmocka_unit_test(threads_that_take_and_free_at_once_never_share_a_block),
+    cmocka_unit_test(blocks_of_each_power_of_two_begin_at_multiples_of_512_bytes),
 };
 
 WF_TEST_MAIN("memory/pool", tests)
