@@ -1,7 +1,7 @@
 #!/bin/sh
 # What README and docs show runs as shown. Blocks of a page run in order, in one folder a page:
 #   c     a program that opens with "/* NAME.c" is written to NAME.c, and compiles alone
-#   sh    runs, with ./dev and build/… at the start of a line for those of this tree; what one exports holds for the later ones.
+#   sh    runs as if in this tree: ./dev, build/, bench/ and docs/ are there; what one exports holds for the later ones.
 #         `./dev test` doesn't run: it runs this
 #   text  right after sh: what that printed
 here=$(dirname -- "$0")
@@ -11,8 +11,8 @@ here=$(dirname -- "$0")
 # A home without a space: $(pkg-config …) in a shell can't have one.
 HOME=$(mktemp -d)
 WEFT_DEV="$root/dev"
-WEFT_BUILD=$(cd "$build" && pwd)
-export HOME WEFT_DEV WEFT_BUILD
+build=$(cd "$build" && pwd)
+export HOME WEFT_DEV
 trap 'rm -rf "$work" "$HOME"' EXIT
 
 compiles() {
@@ -22,7 +22,7 @@ compiles() {
 }
 
 runs() {
-  sed "s|\./dev |\"\$WEFT_DEV\" |g; s|^build/|\"\$WEFT_BUILD\"/|" "$1" >"$1.run"
+  sed "s|\./dev |\"\$WEFT_DEV\" |g" "$1" >"$1.run"
   {
     [ ! -e exports ] || cat exports
     cat "$1.run"
@@ -36,11 +36,14 @@ runs() {
 
 printed() { diff -u "$1" printed; }
 
+ok "no page shows what only this test knows" sh -c '! grep -n "WEFT_DEV" "$@"' sh "$root/README.md" "$root/CONTRIBUTING.md" "$root"/docs/*.md
 for page in "$root/README.md" "$root/CONTRIBUTING.md" "$root"/docs/*.md; do
   title=${page#"$root/"}
   folder="$work/$(echo "$title" | tr / _)"
   mkdir -p "$folder/blocks"
   cd "$folder" || exit 1
+  ln -s "$build" build
+  ln -s "$root/bench" "$root/docs" .
   awk -v folder="$folder/blocks" -f "$root/tests/e2e/extract.awk" "$page" >list
   before=none
   while read -r block language line; do
