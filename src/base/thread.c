@@ -3,27 +3,27 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <string.h>
+#include <stddef.h>
 
 __thread wf__thread wf__self __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
-/* Exit functions are process-wide and few: one entry a slot of wf__thread. The slot is kept as an offset, since it differs by thread. */
-#define EXITS 8
-static struct {
-  size_t offset;
-  void (*fn)(void *value);
-} exits[EXITS];
-static int exit_count;
-static pthread_mutex_t exit_lock = PTHREAD_MUTEX_INITIALIZER;
+/* Exit functions are process-wide: one place a slot, which are the pointers at the end of wf__thread. A thread may end while another
+ * registers its first function, so places are written and read whole. */
+#define FIRST_SLOT offsetof(wf__thread, record)
+#define SLOTS ((sizeof(wf__thread) - FIRST_SLOT) / sizeof(void *))
+typedef void (*exit_fn)(void *value);
+static _Atomic(exit_fn) exits[SLOTS];
 static pthread_key_t key;
 static pthread_once_t key_once = PTHREAD_ONCE_INIT;
 
 static void run_exits(void *self) {
-  for (int i = 0; i < exit_count; i++) {
-    void **slot = (void **)((char *)self + exits[i].offset);
-    void *value = *slot;
-    *slot = NULL;
-    if (value) exits[i].fn(value);
+  void **slots = (void **)((char *)self + FIRST_SLOT);
+  for (size_t i = 0; i < SLOTS; i++) {
+    exit_fn fn = atomic_load(&exits[i]);
+    void *value = slots[i];
+    if (!fn || !value) continue;
+    slots[i] = NULL;
+    fn(value);
   }
 }
 
@@ -35,16 +35,7 @@ void wf__thread_attach(void) {
 }
 
 void wf__thread_at_exit(void **slot, void (*fn)(void *value)) {
-  size_t offset = (size_t)((char *)slot - (char *)&wf__self);
-  pthread_mutex_lock(&exit_lock);
-  int i = 0;
-  while (i < exit_count && exits[i].offset != offset) i++;
-  if (i == exit_count && i < EXITS) {
-    exits[i].offset = offset;
-    exits[i].fn = fn;
-    exit_count++;
-  }
-  pthread_mutex_unlock(&exit_lock);
+  atomic_store(&exits[slot - (void **)((char *)&wf__self + FIRST_SLOT)], fn);
   wf__thread_attach();
 }
 

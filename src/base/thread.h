@@ -18,14 +18,15 @@ typedef struct wf__thread {
   wf_status pending;  /* WF_OK: none. Duplicates record->status so that the common check touches one line */
   bool grad_disabled; /* so that zero means PyTorch's default */
   bool anomaly;
-  uint8_t copy_policy;       /* wf_copy_policy */
-  uint8_t asked;             /* depth of "this copy was asked for": copy_, clone, to … set it while they run */
-  uint32_t module;           /* trace/: id of the module path */
-  uint32_t number;           /* small number of the thread, 0 until asked for */
-  uint16_t zones;            /* trace/: depth of open zones, counted while off too so that begin and end stay paired */
-  uint8_t zone;              /* trace/: id of the innermost zone */
-  uint16_t modules_lost;     /* trace/: pushed module names that got no id; their pops change nothing */
-  wf__frame *frame;          /* innermost public call */
+  uint8_t copy_policy;   /* wf_copy_policy */
+  uint8_t asked;         /* depth of "this copy was asked for": copy_, clone, to … set it while they run */
+  uint32_t module;       /* trace/: id of the module path */
+  uint32_t number;       /* small number of the thread, 0 until asked for */
+  uint16_t zones;        /* trace/: depth of open zones, counted while off too so that begin and end stay paired */
+  uint8_t zone;          /* trace/: id of the innermost zone */
+  uint16_t modules_lost; /* trace/: pushed module names that got no id; their pops change nothing */
+  wf__frame *frame;      /* innermost public call */
+  /* From here on what ends with the thread (wf__thread_at_exit): pointers only. */
   struct wf__record *record; /* error record, made at the first failure */
   void *scope;               /* tensor/scope.c: stack of open scopes */
   void *slabs;               /* tensor/: free lists */
@@ -38,7 +39,8 @@ typedef struct wf__thread {
 
 extern __thread wf__thread wf__self __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
-/* Registers fn(value of the slot) to run when a thread that set the slot ends; slot points into wf__self. At most 8, in base order. */
+/* Registers fn(value of the slot) to run when a thread that set the slot ends; slot is `record` or a pointer behind it in wf__self. They
+ * run in that order, and again for what a later one set anew. */
 void wf__thread_at_exit(void **slot, void (*fn)(void *value));
 /* Makes sure that the exit functions run for this thread. Called by whoever first sets a slot. */
 void wf__thread_attach(void);
