@@ -22,8 +22,8 @@ typedef struct wf__tally {
 } wf__tally;
 
 typedef struct wf__hand {
-  struct wf__pool *pool; /* NULL: it was closed */
-  struct wf__hand *next; /* of the pool's */
+  _Atomic(struct wf__pool *) pool; /* NULL: it was closed, by whatever thread */
+  struct wf__hand *next;           /* of the pool's */
   uint32_t round;
   size_t bytes, most;
   wf__tally count, size, requested;
@@ -43,10 +43,15 @@ static inline void wf__tally_add(wf__tally *t, int64_t n) {
 }
 static inline void wf__tally_sub(wf__tally *t, int64_t n) { __atomic_store_n(&t->net, t->net - n, __ATOMIC_RELAXED); }
 
+/* Whether that is the pool in use can be told without an order: nobody uses a pool that is being closed. */
+static inline const struct wf__pool *wf__hand_pool(const wf__hand *h) {
+  return atomic_load_explicit(&h->pool, memory_order_relaxed);
+}
+
 /* This thread's hand, if it is one of the pool's and nobody has asked for it to be emptied. */
 static inline wf__hand *wf__hand_ready(const struct wf__pool *pool) {
   wf__hand *h = wf__self.memory;
-  if (WF__UNLIKELY(!h || h->pool != pool)) return NULL;
+  if (WF__UNLIKELY(!h || wf__hand_pool(h) != pool)) return NULL;
   return WF__LIKELY(h->round == atomic_load_explicit(&wf__hand_round, memory_order_relaxed)) ? h : NULL;
 }
 

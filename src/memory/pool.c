@@ -20,6 +20,10 @@ struct wf__pool {
   wf__seen seen;
 };
 
+/* A thread that ends may find its pool being closed by another: who holds this lock, which comes before any pool's, keeps hands and their
+ * pools together. */
+static pthread_mutex_t hands_lock = PTHREAD_MUTEX_INITIALIZER;
+
 struct wf__pool *wf__pool_new(const wf_allocator_driver *driver, const wf_allocator_options *options) {
   struct wf__pool *pool = wf__calloc(1, sizeof *pool);
   if (!pool) return NULL;
@@ -101,6 +105,7 @@ static void unlink_hand(wf__hand *h) {
 /* The thread ends, or takes memory of another pool from now on. */
 static void drop_hand(void *value) {
   wf__hand *h = value;
+  pthread_mutex_lock(&hands_lock);
   struct wf__pool *pool = h->pool;
   if (pool) {
     lock(pool);
@@ -109,6 +114,7 @@ static void drop_hand(void *value) {
     unlink_hand(h);
     unlock(pool);
   }
+  pthread_mutex_unlock(&hands_lock);
   wf__segment_give(h, sizeof *h);
 }
 
@@ -116,7 +122,7 @@ static void drop_hand(void *value) {
  * folded. NULL: nothing is kept, or there is no memory for it, which is no error. */
 static wf__hand *hand_of_thread(struct wf__pool *pool) {
   wf__hand *h = wf__self.memory;
-  if (!pool->hand_bytes || (h && h->pool != pool)) return NULL;
+  if (!pool->hand_bytes || (h && wf__hand_pool(h) != pool)) return NULL;
   if (!h) {
     h = wf__segment_get(sizeof *h);
     if (!h) return NULL;
@@ -137,7 +143,7 @@ static wf__hand *hand_of_thread(struct wf__pool *pool) {
 /* Before the lock is taken: a hand that belongs to a pool that was closed, or to another one, makes room for one of this pool. */
 static void leave_other_pool(const struct wf__pool *pool) {
   wf__hand *h = wf__self.memory;
-  if (WF__LIKELY(!pool->hand_bytes || !h || h->pool == pool)) return;
+  if (WF__LIKELY(!pool->hand_bytes || !h || wf__hand_pool(h) == pool)) return;
   wf__self.memory = NULL;
   drop_hand(h);
 }
@@ -146,7 +152,9 @@ static void leave_other_pool(const struct wf__pool *pool) {
 
 void wf__pool_close(struct wf__pool *pool) {
   if (!pool) return;
-  for (wf__hand *h = pool->hands; h; h = h->next) h->pool = NULL;
+  pthread_mutex_lock(&hands_lock);
+  for (wf__hand *h = pool->hands; h; h = h->next) atomic_store(&h->pool, NULL);
+  pthread_mutex_unlock(&hands_lock);
   wf_allocator_free(pool->allocator);
   pthread_mutex_destroy(&pool->lock);
   wf__release(pool);

@@ -3,6 +3,9 @@
 #include "test.h"
 
 #include <pthread.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "base/host.h"
 #include "memory/at_hand.h"
@@ -246,6 +249,65 @@ static void a_pool_that_is_closed_and_one_that_follows_do_not_mix(void **state) 
   assert_int_equal(d.segments + e.segments, 0);
 }
 
+typedef struct ending {
+  struct wf__pool *pool;
+  pthread_barrier_t meet;
+  pthread_t closes;
+  _Atomic int tid; /* of the thread that ends, once it is about to */
+  _Atomic bool closed;
+} ending;
+
+static void *use_and_end(void *context) {
+  ending *e = context;
+  wf__pool_free(e->pool, take(e->pool, 512));
+  pthread_barrier_wait(&e->meet); /* it has a hand */
+  pthread_barrier_wait(&e->meet); /* the pool is locked */
+  atomic_store(&e->tid, (int)syscall(SYS_gettid));
+  return NULL;
+}
+
+static void *close_it(void *context) {
+  ending *e = context;
+  wf__pool_close(e->pool);
+  atomic_store(&e->closed, true);
+  return NULL;
+}
+
+static bool sleeps(int tid) {
+  char path[64], state = 0;
+  snprintf(path, sizeof path, "/proc/self/task/%d/stat", tid);
+  FILE *file = fopen(path, "r");
+  bool known = file && fscanf(file, "%*d (%*[^)]) %c", &state) == 1;
+  if (file) fclose(file);
+  return known && state == 'S';
+}
+
+/* Under the pool's lock: a thread that ends waits for it with its hand, and another closes the pool meanwhile. */
+static void let_one_end_and_another_close(const wf_block_view *view, void *context) {
+  ending *e = context;
+  (void)view;
+  if (e->tid) return;
+  pthread_barrier_wait(&e->meet);
+  while (!atomic_load(&e->tid) || !sleeps(e->tid)) usleep(1000);
+  pthread_create(&e->closes, NULL, close_it, e);
+  usleep(50000);
+  assert_false(atomic_load(&e->closed));
+}
+
+static void a_pool_is_closed_only_after_the_hands_of_threads_that_end(void **state) {
+  driver d;
+  ending e = {.pool = open_pool(&d)};
+  pthread_t ends;
+  pthread_barrier_init(&e.meet, NULL, 2);
+  pthread_create(&ends, NULL, use_and_end, &e);
+  pthread_barrier_wait(&e.meet);
+  wf__pool_walk(e.pool, let_one_end_and_another_close, &e);
+  pthread_join(ends, NULL);
+  pthread_join(e.closes, NULL);
+  pthread_barrier_destroy(&e.meet);
+  assert_int_equal(d.segments, 0);
+}
+
 static void no_more_than_the_limit_is_kept_and_the_oldest_goes_first(void **state) {
   driver d;
   struct wf__pool *pool = open_pool(&d);
@@ -278,6 +340,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(threads_empty_their_hands_at_their_next_call_after_somebody_asked),
     cmocka_unit_test(what_is_at_hand_goes_back_before_a_request_fails),
     cmocka_unit_test(a_pool_that_is_closed_and_one_that_follows_do_not_mix),
+    cmocka_unit_test(a_pool_is_closed_only_after_the_hands_of_threads_that_end),
     cmocka_unit_test(no_more_than_the_limit_is_kept_and_the_oldest_goes_first),
 };
 WF_TEST_MAIN("memory/at_hand", tests)
