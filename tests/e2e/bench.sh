@@ -1,5 +1,6 @@
 #!/bin/sh
-# weft bench from the outside: names, fields, options, and what it refuses; not how fast anything is.
+# weft bench from the outside: names, fields, options, Ctrl-C, and what it refuses; not how fast anything is.
+# shellcheck disable=SC2016 # commands in single quotes are for sh -c, with "$@" of their own
 here=$(dirname -- "$0")
 # shellcheck source=tests/harness/tap.sh
 . "$here/../harness/tap.sh"
@@ -37,8 +38,13 @@ ok "a row has suite, unit, direction, limit and shares that fit" holds "$work/wa
     and abs(r['limit_ratio'] - r['value'] / r['limit']) < 1e-3 and abs(r['memcpy_ratio'] - r['value'] / r['memcpy']) < 1e-3 for r in d)"
 ok "--filter takes the cases that match" measured "$work/cold.json" copy --filter '^(memcpy|f16_tr)'
 ok "and no others" equal "$(names_of "$work/cold.json")" "$(printf 'f16_transpose_4096\nmemcpy_64MiB')"
-ok "no case that matches is an empty list" measured "$work/none.json" copy --filter nothing
-ok "which is JSON" holds "$work/none.json" "d == []"
+for suite in micro copy 'copy --random 3' alloc loader; do
+  # shellcheck disable=SC2086 # a suite with its options
+  ok "no case of $suite that matches is misuse" ends 2 "^weft bench: no case matches 'nothing'" "$weft" bench $suite --filter nothing
+  ok "said in one line" equal "$(wc -l <"$work/output")" 1
+done
+ok "in JSON, it is an empty list besides" sh -c '"$1" bench copy --filter nothing --json >"$2"; [ $? = 2 ]' sh "$weft" "$work/none.json"
+ok "as JSON" holds "$work/none.json" "d == []"
 ok "for people it says that it measures cold" ends 0 "cold: buffers rotate through" "$weft" bench copy --runs 1 --filter memcpy
 ok "with --threads, its threads copy as well" measured "$work/two.json" copy --threads 2 --filter memcpy
 ok "and the row says so" holds "$work/two.json" "d[0]['threads'] == 2"
@@ -64,6 +70,32 @@ for line in min p10 p25 median p75 max; do
   ok "and the distribution: $line" grep -q "^  $line  *[0-9]" "$work/output"
 done
 
+ok "the allocator's suite takes --runs" measured "$work/alloc.json" alloc
+ok "and has one thread" holds "$work/alloc.json" "[(r['name'], r['threads']) for r in d] == [('same_size_10000_live', 1), ('random_10000_live', 1)]"
+ok "it refuses --threads, of which it makes no use" ends 2 "leave --threads away" "$weft" bench alloc --threads 2
+ok "the loader's suite takes --runs" measured "$work/loader.json" loader --filter plain
+ok "with emulated rows" holds "$work/loader.json" "[(r['name'], r['unit'], r['emulated']) for r in d] == [('plain', 'images/s', True)]"
+seconds_of() {
+  begun=$(date +%s%N)
+  "$weft" bench "$@" >"$work/said_by_bench" || return
+  echo $((($(date +%s%N) - begun) / 1000000))
+}
+more_runs_take_longer() {
+  few=$(seconds_of "$@" --runs 1) many=$(seconds_of "$@" --runs 9)
+  [ "$many" -gt $((2 * few)) ] && return 0
+  echo "$few ms for one run, $many ms for nine"
+  return 1
+}
+ok "which act: more take longer" more_runs_take_longer loader --filter prefetch
+
+# ---- interrupted ----
+for suite in micro copy 'copy --warm' 'copy --random 500' alloc loader; do
+  # shellcheck disable=SC2086 # a suite with its options
+  ok "Ctrl-C ends $suite with 130" interrupted 1500 "$work/stopped.json" "$weft" bench $suite --runs 999 --json
+  ok "and JSON of the rows so far" holds "$work/stopped.json" "isinstance(d, list)"
+done
+
+# ---- misuse ----
 ok "no suite is misuse" ends 2 "which suite" "$weft" bench
 ok "an unknown suite is misuse" ends 2 "there are: micro, copy" "$weft" bench copies
 ok "two suites are misuse" ends 2 "one suite at a time" "$weft" bench micro copy
@@ -72,6 +104,8 @@ ok "no number of layouts is misuse" ends 2 "whole number from 1" "$weft" bench c
 ok "no threads is misuse" ends 2 "whole number from 1" "$weft" bench copy --threads 0
 ok "no runs are misuse" ends 2 "whole number from 1" "$weft" bench copy --runs 0
 ok "random layouts of another suite are misuse" ends 2 "for the suite copy" "$weft" bench micro --random 3
+ok "a seed without random layouts is misuse" ends 2 "add --random" "$weft" bench copy --seed 3
+ok "more threads than kernels use are misuse" ends 2 "from 1 to 1024" "$weft" bench copy --threads 1025
 ok "random layouts are cold" ends 2 "leave --warm away" "$weft" bench copy --random 3 --warm
 ok "without torch, the comparison says what to do" ends 2 "WEFT_TORCH_PYTHON" python3 "$root/bench/peer.py" --build "$build" --python "$work/nowhere"
 ok "a suite that libtorch doesn't have is misuse" ends 2 "micro, copy" python3 "$root/bench/peer.py" loader

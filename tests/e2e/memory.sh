@@ -58,6 +58,14 @@ ok "and is narrow, too" narrow "$work/text" 80
 ok "less memory doesn't fit" ends 0 " no" "$weft" replay-alloc --mem 700MiB "$work/a.pickle"
 ok "an RMM log is replayed" ends 0 "can't be known" "$weft" replay-alloc "$work/rmm.csv"
 
+# ---- interrupted ----
+ok "there is a long history" "$maker" "$work/long-history.pickle" 3000000
+ok "Ctrl-C ends its reading" interrupted 200 "$work/stopped" "$weft" memory --json "$work/long-history.pickle"
+ok "it says so, and prints nothing" sh -c 'grep -q "reading was stopped" "$1/output" && [ ! -s "$1/stopped" ]' sh "$work"
+ok "Ctrl-C ends a search" interrupted 1500 "$work/stopped" "$weft" replay-alloc --search --json "$work/long-history.pickle"
+ok "it says so as well" sh -c 'grep -q "was stopped" "$1/output" && [ ! -s "$1/stopped" ]' sh "$work"
+rm -f "$work/long-history.pickle"
+
 # ---- and what is refused ----
 ok "settings that PyTorch refuses are misuse" ends 2 "max_split_size_mb too small" "$weft" replay-alloc --conf max_split_size_mb:1 "$work/a.pickle"
 ok "a size that is none is misuse" ends 2 "16GiB" "$weft" replay-alloc --mem lots "$work/a.pickle"

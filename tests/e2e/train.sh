@@ -40,9 +40,8 @@ ok "an unknown instruction set is misuse" ends 2 "none of ref, base, avx2, avx51
 ok "an unknown option is misuse" ends 2 "unrecognized option" "$weft" train --bathc 3
 ok "an unknown pipeline is misuse" ends 2 "plain, pinned, async or prefetch" "$weft" train --pipeline fast
 ok "a device that isn't there is unusable" ends 2 "cuda" "$weft" train --device cuda
-ok "a report that can't be written is found before training" ends 2 "no/such/folder" "$weft" train --report "$work/no/such/folder/r.html"
-ok "nor can a folder be written over" ends 2 "directory" "$weft" train --save "$work"
-ok "output that gets lost is a failure" sh -c '"$1" ops >/dev/full; [ $? = 1 ]' sh "$weft"
+ok "a report that can't be written is a failure, found before training" ends 1 "no/such/folder" "$weft" train --report "$work/no/such/folder/r.html"
+ok "nor can a folder be written over" ends 1 "directory" "$weft" train --save "$work"
 ok "a fault of the device is a failure, not misuse" ends 1 "copy failed" env WEFT_SIM=fault=copy:1 "$weft" train --limit 640
 ok "a folder without the files says what to install" ends 2 "dataset-fashion-mnist" "$weft" train --data "fashion-mnist:$work"
 ok "a state that isn't one is refused" ends 2 "not a valid safetensors file" "$weft" train --load "$data/t10k-labels-idx1-ubyte.gz"
@@ -59,17 +58,8 @@ ok "files of different counts are refused" ends 2 "10000 images" "$weft" train -
 ok "too little device memory is an error that says who holds what" ends 1 "out of memory" env WEFT_SIM=mem=64MiB "$weft" train --limit 2000
 ok "a bad setting of the emulator is refused" ends 2 "WEFT_SIM" env WEFT_SIM=memory=64MiB "$weft" train
 
-interrupt() {
-  "$weft" train --epochs 50 >"$work/output" 2>&1 </dev/null &
-  child=$!
-  sleep 4
-  kill -INT "$child"
-  status=0
-  wait "$child" || status=$?
-  [ "$status" = 130 ] && grep -q "images" "$work/output" && return 0
-  echo "exit status $status"
-  cat "$work/output"
-  return 1
-}
-ok "Ctrl-C ends with the report of what there is" interrupt
+ok "Ctrl-C ends with the report of what there is" interrupted 4000 "$work/report" "$weft" train --epochs 50
+ok "in words" grep -q "images" "$work/report"
+ok "Ctrl-C ends with a report in JSON as well" interrupted 4000 "$work/stopped.json" "$weft" train --epochs 50 --json
+ok "which is JSON" holds "$work/stopped.json" "d['config']['interrupted'] == 'yes'"
 finish

@@ -48,6 +48,22 @@ ends() {
   return 1
 }
 
+# interrupted MILLISECONDS FILE COMMAND...: for ok. Presses Ctrl-C after so long: the command must end with 130. FILE: what it printed; what
+# it said besides is left in $work/output.
+interrupted() {
+  python3 - "$work/output" "$@" <<'END'
+import signal, subprocess, sys, time
+
+said, pause, printed, *command = sys.argv[1:]
+child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=open(printed, "w"), stderr=open(said, "w"))
+time.sleep(float(pause) / 1000)
+child.send_signal(signal.SIGINT)
+status = child.wait(timeout=120)
+if status != 130:
+    sys.exit(f"exit status {status}, and said: {open(said).read()}")
+END
+}
+
 # finish: the last line of each test.
 finish() {
   echo "1..$number"

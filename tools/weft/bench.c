@@ -14,26 +14,35 @@ typedef struct options {
   const char *suite;
 } options;
 
+/* Threads of kernels that a suite runs on. */
+typedef enum suite_threads {
+  THREADS_AS_EVERYWHERE, /* OMP_NUM_THREADS, else the cores */
+  THREADS_OF_A_CORE,     /* OMP_NUM_THREADS, else one: its figures are a core's */
+  THREADS_NONE           /* it runs no kernels */
+} suite_threads;
+
 typedef struct suite {
   const char *name;
   bool (*run)(bench *);
-  bool per_core; /* one thread unless told: its figures are a core's */
+  suite_threads threads;
+  int runs; /* unless told */
 } suite;
 
 static bool run_copy(bench *b) { return b->random ? bench_random(b) : bench_copy(b); }
 
-static const suite suites[] = {{"micro", bench_micro, true},
-                               {"copy", run_copy, true},
-                               {"alloc", bench_alloc, true},
-                               {"loader", bench_loader, false}};
+static const suite suites[] = {{"micro", bench_micro, THREADS_OF_A_CORE, BENCH_RUNS},
+                               {"copy", run_copy, THREADS_OF_A_CORE, BENCH_RUNS},
+                               {"alloc", bench_alloc, THREADS_NONE, BENCH_RUNS},
+                               {"loader", bench_loader, THREADS_AS_EVERYWHERE, 3}};
 #define SUITES ((int)(sizeof suites / sizeof *suites))
 #define SUITE_NAMES "micro, copy, alloc, loader"
 
 static const struct argp_option option_table[] = {
     {"filter", 'f', "RE", 0, "only the cases whose name matches RE", 0},
     {"json", 'j', NULL, 0, "print one JSON array", 0},
-    {"threads", KEY_THREADS, "N", 0, "threads of kernels; micro and copy: OMP_NUM_THREADS, else 1", 0},
-    {"runs", KEY_RUNS, "N", 0, "micro and copy: timed runs of a case (default 15)", 0},
+    {"threads", KEY_THREADS, "N", 0,
+     "threads of kernels (default OMP_NUM_THREADS, else 1 for micro and copy, the cores for loader)", 0},
+    {"runs", KEY_RUNS, "N", 0, "timed runs of a case (default 15; loader 3)", 0},
     {NULL, 0, NULL, 0, "Suite copy:", 1},
     {"warm", KEY_WARM, NULL, 0, "the same buffers every time, as programs that time libtorch do", 1},
     {"random", KEY_RANDOM, "N", 0, "N random layouts instead of the named cases", 1},
@@ -54,11 +63,11 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
     case 'f':
       if (regcomp(&o->bench.filter, arg, REG_EXTENDED | REG_NOSUB))
         argp_failure(state, EXIT_MISUSE, 0, "'%s' is no regular expression", arg);
-      o->bench.filtered = true;
+      o->bench.filter_text = arg;
       return 0;
     case 'j': o->bench.json = true; return 0;
     case KEY_THREADS:
-      parse_number(state, "threads", arg, 1, 4096, &number);
+      parse_number(state, "threads", arg, 1, MOST_THREADS, &number);
       o->bench.threads = (int)number;
       return 0;
     case KEY_RUNS:
@@ -79,7 +88,11 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
   }
 }
 
-bool bench_wants(const bench *b, const char *name) { return !b->filtered || !regexec(&b->filter, name, 0, NULL, 0); }
+bool bench_stopped(void) { return interrupted() || ferror(stdout); }
+
+bool bench_wants(const bench *b, const char *name) {
+  return !bench_stopped() && (!b->filter_text || !regexec(&b->filter, name, 0, NULL, 0));
+}
 
 void bench_note(const bench *b, const char *format, ...) {
   if (b->json) return;
@@ -135,9 +148,32 @@ double bench_median(double *values, int n) {
   return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
 
-static bool choose_threads(bench *b, bool per_core) {
-  if (!b->threads) b->threads = per_core && !getenv("OMP_NUM_THREADS") ? 1 : wf_num_threads();
-  return !wf_set_num_threads(b->threads);
+/* Options that the suite has no use for would be silently without effect. */
+static int check_options(const bench *b, const suite *s) {
+  if (s->run != run_copy && (b->warm || b->random))
+    return misuse("bench", "--warm and --random are for the suite copy, not for '%s'", s->name);
+  if (b->warm && b->random) return misuse("bench", "--random measures cold: leave --warm away");
+  if (b->seed >= 0 && !b->random) return misuse("bench", "--seed chooses random layouts: add --random N");
+  if (s->threads == THREADS_NONE && b->threads)
+    return misuse("bench", "the suite %s runs no kernels: leave --threads away", s->name);
+  return EXIT_FINE;
+}
+
+static void fill_in(bench *b, const suite *s) {
+  bool one = s->threads == THREADS_NONE || (s->threads == THREADS_OF_A_CORE && !getenv("OMP_NUM_THREADS"));
+  b->suite = s->name;
+  if (!b->threads) b->threads = one ? 1 : wf_num_threads();
+  if (!b->runs) b->runs = s->runs;
+  if (b->seed < 0) b->seed = 0;
+}
+
+/* The exit status of a suite that has run. */
+static int outcome(const bench *b, bool good) {
+  if (interrupted()) return say_interrupted("bench");
+  if (bench_stopped()) return EXIT_FAILED; /* main says why */
+  if (!good) return fail_with_error("bench", EXIT_FAILED);
+  if (b->printed) return EXIT_FINE;
+  return misuse("bench", "no case matches '%s'; 'weft bench %s' runs all of them, by name", b->filter_text, b->suite);
 }
 
 int command_bench(int argc, char **argv) {
@@ -160,17 +196,17 @@ int command_bench(int argc, char **argv) {
       NULL,
       NULL};
   argp_err_exit_status = EXIT_MISUSE;
-  options o = {.bench.runs = BENCH_RUNS};
+  options o = {.bench.seed = -1};
   argp_parse(&argp, argc, argv, 0, NULL, &o);
   const suite *s = NULL;
   for (int i = 0; i < SUITES; i++)
     if (!strcmp(o.suite, suites[i].name)) s = &suites[i];
   if (!s) return misuse("bench", "there is no suite '%s'; there are: " SUITE_NAMES, o.suite);
-  if (s->run != run_copy && (o.bench.warm || o.bench.random))
-    return misuse("bench", "--warm and --random are for the suite copy, not for '%s'", o.suite);
-  if (o.bench.warm && o.bench.random) return misuse("bench", "--random measures cold: leave --warm away");
-  o.bench.suite = o.suite;
-  bool good = choose_threads(&o.bench, s->per_core) && s->run(&o.bench);
+  int code = check_options(&o.bench, s);
+  if (code) return code;
+  fill_in(&o.bench, s);
+  catch_interrupt();
+  bool good = !wf_set_num_threads(o.bench.threads) && s->run(&o.bench);
   if (o.bench.json) puts(o.bench.printed ? "\n]" : "[]");
-  return good ? EXIT_FINE : fail_with_error("bench", EXIT_FAILED);
+  return outcome(&o.bench, good);
 }

@@ -20,7 +20,8 @@ typedef struct bench_row {
 
 typedef struct bench {
   const char *suite;
-  bool json, filtered;
+  bool json;
+  const char *filter_text; /* NULL: every case */
   regex_t filter;
   int threads, runs;
   bool warm;            /* copy: the same buffers every time, instead of rotating ones */
@@ -28,8 +29,10 @@ typedef struct bench {
   int printed;
 } bench;
 
-/* Whether the case is asked for. */
+/* Whether the case is asked for; none is once bench_stopped(). */
 bool bench_wants(const bench *b, const char *name);
+/* Ctrl-C was pressed, or nobody gets what is printed: the case that is being measured is given up. */
+bool bench_stopped(void);
 /* Prints a row at once. */
 void bench_print(bench *b, bench_row row);
 /* A line for people: nothing under --json. */
@@ -37,7 +40,7 @@ void bench_note(const bench *b, const char *format, ...) __attribute__((format(p
 /* Median of n values, which it sorts. */
 double bench_median(double *values, int n);
 
-/* Suites. Return false with the error pending when they can't run. */
+/* Suites. Return false with the error pending when they can't run, or without one when they were stopped. */
 bool bench_loader(bench *b);
 bool bench_alloc(bench *b);
 bool bench_micro(bench *b);

@@ -5,7 +5,7 @@
 #include <time.h>
 #include <weft/sys/allocator.h>
 
-#include "bench.h"
+#include "bench_machine.h"
 
 enum { LIVE = 10000, PAIRS = 200000, DRAWS = 1 << 16 };
 
@@ -79,17 +79,18 @@ static double random_pairs(load *l) {
 
 static void measure(bench *b, load *l, const char *name, double (*run)(load *l)) {
   double values[BENCH_MOST_RUNS];
-  int runs = b->runs > 0 ? b->runs : BENCH_RUNS;
   if (!bench_wants(b, name)) return;
   run(l);
-  for (int i = 0; i < runs; i++) values[i] = run(l);
-  bench_print(b, (bench_row){.name = name, .unit = "ns", .value = bench_median(values, runs), .lower_is_better = true});
+  for (int i = 0; i < b->runs && !bench_stopped(); i++) values[i] = run(l);
+  if (bench_stopped()) return;
+  bench_print(b,
+              (bench_row){.name = name, .unit = "ns", .value = bench_median(values, b->runs), .lower_is_better = true});
 }
 
 bool bench_alloc(bench *b) {
   uintptr_t next = (uintptr_t)1 << 40;
   load *l = calloc(1, sizeof *l);
-  if (!l) return false;
+  if (!l) return bench_no_memory();
   l->allocator =
       wf_allocator_new(&(wf_allocator_driver){.context = &next, .get = give_address, .give = take_back}, NULL);
   bool good = l->allocator && fill(l);

@@ -187,7 +187,7 @@ typedef struct timings {
 static bool measure_cold(const copy_case *c, machine *m, timings *s) {
   results kept = {0};
   bool good = true;
-  for (int r = -WARM_UP; r < s->runs && good; r++) {
+  for (int r = -WARM_UP; r < s->runs && good && !bench_stopped(); r++) {
     /* The streaming copy last: memcpy leaves lines in the cache that are still to be written, which the case would have to wait for. */
     if (r >= 0) s->memcpy[r] = machine_time(m, MACHINE_MEMCPY, MACHINE_BLOCK);
     if (r >= 0) s->stream[r] = machine_time(m, MACHINE_STREAM, MACHINE_BLOCK);
@@ -201,16 +201,16 @@ static bool measure_cold(const copy_case *c, machine *m, timings *s) {
     good = good && !wf_error_peek().status;
   }
   free_results(&kept);
-  return good;
+  return good && !bench_stopped();
 }
 
 /* Runs `from` to `to` of memcpy and the streaming copy, which use one pair of buffers. */
 static void measure_neighbours(machine *m, timings *s, int from, int to) {
-  for (int i = from; i < to; i++) {
+  for (int i = from; i < to && !bench_stopped(); i++) {
     machine_rewind(m);
     s->memcpy[i] = machine_time(m, MACHINE_MEMCPY, MACHINE_BLOCK);
   }
-  for (int i = from; i < to; i++) {
+  for (int i = from; i < to && !bench_stopped(); i++) {
     machine_rewind(m);
     s->stream[i] = machine_time(m, MACHINE_STREAM, MACHINE_BLOCK);
   }
@@ -221,13 +221,13 @@ static bool measure_warm(const copy_case *c, machine *m, timings *s) {
   wf_tensor *t[OPERANDS] = {0};
   measure_neighbours(m, s, 0, s->runs / 2);
   make_operands(c, m, true, t);
-  for (int r = -WARM_UP; r < s->runs; r++) {
+  for (int r = -WARM_UP; r < s->runs && !bench_stopped(); r++) {
     double seconds = run_once(c, t, &kept);
     if (r >= 0) s->run[r] = seconds;
   }
   free_operands(t);
   measure_neighbours(m, s, s->runs / 2, s->runs);
-  return !wf_error_peek().status;
+  return !wf_error_peek().status && !bench_stopped();
 }
 
 static bool run_case(bench *b, const copy_case *c, machine *m) {
@@ -245,22 +245,30 @@ static bool run_case(bench *b, const copy_case *c, machine *m) {
 
 /* The machine's own rows: what it does when nothing runs between. The limit of all rows is the better of the two copies; reading alone and
  * writing alone are what bounds an operator that only does one. */
+static const struct {
+  const char *name;
+  int directions;
+} kinds[] = {[MACHINE_MEMCPY] = {"memcpy_64MiB", 2},
+             [MACHINE_STREAM] = {"stream_64MiB", 2},
+             [MACHINE_READ] = {"read_64MiB", 1},
+             [MACHINE_WRITE] = {"write_64MiB", 1}};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+static bool wants_machine(const bench *b) {
+  for (int k = 0; k < KINDS; k++)
+    if (bench_wants(b, kinds[k].name)) return true;
+  return false;
+}
+
 static void run_machine(bench *b, machine *m) {
-  static const struct {
-    const char *name;
-    int directions;
-  } kinds[] = {[MACHINE_MEMCPY] = {"memcpy_64MiB", 2},
-               [MACHINE_STREAM] = {"stream_64MiB", 2},
-               [MACHINE_READ] = {"read_64MiB", 1},
-               [MACHINE_WRITE] = {"write_64MiB", 1}};
-  enum { KINDS = sizeof kinds / sizeof *kinds };
   double seconds[KINDS][BENCH_MOST_RUNS], value[KINDS];
-  for (int r = -WARM_UP; r < b->runs; r++)
+  for (int r = -WARM_UP; r < b->runs && !bench_stopped(); r++)
     for (int k = 0; k < KINDS; k++) {
       if (b->warm) machine_rewind(m);
       double once = machine_time(m, (machine_traffic)k, MACHINE_BLOCK);
       if (r >= 0) seconds[k][r] = once;
     }
+  if (bench_stopped()) return;
   for (int k = 0; k < KINDS; k++)
     value[k] = 1e-9 * MACHINE_BLOCK * kinds[k].directions / bench_median(seconds[k], b->runs);
   double limit = value[MACHINE_MEMCPY] > value[MACHINE_STREAM] ? value[MACHINE_MEMCPY] : value[MACHINE_STREAM];
@@ -273,12 +281,19 @@ static void run_machine(bench *b, machine *m) {
                                  .by_memcpy = value[MACHINE_MEMCPY]});
 }
 
+static bool wants_case(const bench *b) {
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    if (bench_wants(b, cases[i].name)) return true;
+  return false;
+}
+
 bool bench_copy(bench *b) {
+  if (!wants_machine(b) && !wants_case(b)) return true;
   machine m;
   size_t largest = b->warm ? 2 * MACHINE_BLOCK : OPERANDS * MACHINE_BLOCK;
   if (!machine_open(&m, largest, !b->warm, b->threads)) return bench_no_memory();
   bench_note_memory(b, &m);
-  run_machine(b, &m);
+  if (wants_machine(b)) run_machine(b, &m);
   bool good = true;
   for (size_t i = 0; i < sizeof cases / sizeof *cases && good; i++)
     if (bench_wants(b, cases[i].name)) good = run_case(b, &cases[i], &m);

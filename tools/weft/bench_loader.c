@@ -16,7 +16,6 @@
 #define BATCH 32
 #define BATCHES 30
 #define WARM 5
-#define ROUNDS 3
 #define STEP_KERNELS 40
 
 /* Pixel to float without a division: as a table a channel. */
@@ -55,7 +54,7 @@ static wf_status step(const wf_batch *batch, wf_tensor *small) {
   return status;
 }
 
-/* Seconds for BATCHES batches behind WARM ones; below 0 on error. */
+/* Seconds for BATCHES batches behind WARM ones; below 0 on error, or when that was stopped. */
 static double run_epoch(wf_loader *loader, wf_tensor *small, wf_device device) {
   wf_batch batch;
   int64_t start = 0;
@@ -65,7 +64,7 @@ static double run_epoch(wf_loader *loader, wf_tensor *small, wf_device device) {
       if (wf_device_sync(device)) return -1;
       start = wf_clock_ns();
     }
-    if (wf_loader_next(loader, &batch) != 1 || step(&batch, small)) return -1;
+    if (bench_stopped() || wf_loader_next(loader, &batch) != 1 || step(&batch, small)) return -1;
   }
   if (wf_device_sync(device)) return -1;
   return (double)(wf_clock_ns() - start) / 1e9;
@@ -78,9 +77,9 @@ static bool run_pipeline(bench *b, wf_dataset *dataset, wf_pipeline pipeline, co
   o.pipeline = pipeline;
   o.device = wf_sim(0);
   wf_loader *loader = wf_loader_new(dataset, &o);
-  double rate[ROUNDS];
+  double rate[BENCH_MOST_RUNS];
   bool good = loader != NULL;
-  for (int i = 0; i < ROUNDS && good; i++) {
+  for (int i = 0; i < b->runs && good; i++) {
     double seconds = run_epoch(loader, small, o.device);
     good = seconds > 0;
     rate[i] = BATCH * BATCHES / seconds;
@@ -90,7 +89,7 @@ static bool run_pipeline(bench *b, wf_dataset *dataset, wf_pipeline pipeline, co
     int64_t slowest = s.load_ns > s.copy_ns ? s.load_ns : s.copy_ns;
     bench_print(b, (bench_row){.name = name,
                                .unit = "images/s",
-                               .value = bench_median(rate, ROUNDS),
+                               .value = bench_median(rate, b->runs),
                                .limit = slowest > 0 ? BATCH * 1e9 / (double)slowest : 0,
                                .emulated = true});
   }

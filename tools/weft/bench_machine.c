@@ -234,7 +234,8 @@ bool machine_open(machine *m, size_t largest, bool cold, int threads) {
   m->arena = mmap(NULL, m->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (m->arena == MAP_FAILED) return m->arena = NULL, false;
   madvise(m->arena, m->size, MADV_HUGEPAGE); /* as the library's own memory */
-  machine_fill(m->arena, m->size);
+  for (size_t at = 0; at < m->size && !interrupted(); at += MACHINE_BLOCK)
+    machine_fill(m->arena + at, m->size - at < MACHINE_BLOCK ? m->size - at : MACHINE_BLOCK);
   m->team = start_team(threads);
   if (m->team) return true;
   machine_close(m);

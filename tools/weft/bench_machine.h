@@ -19,7 +19,8 @@ typedef struct machine {
 } machine;
 
 /* Opens an arena with room for `largest` bytes in use and four times the last-level cache besides (bounded by a quarter of the memory that is
- * free), or for `largest` alone when not cold; all of it is written once. False when there is no memory. */
+ * free), or for `largest` alone when not cold; all of it is written once, unless Ctrl-C was
+ * pressed. False when there is no memory. */
 bool machine_open(machine *m, size_t largest, bool cold, int threads);
 void machine_close(machine *m);
 

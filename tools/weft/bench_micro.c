@@ -61,8 +61,8 @@ static const micro_case cases[] = {
 };
 
 static double measure(const micro_case *c, const tensors *t, int runs) {
-  double ns[BENCH_MOST_RUNS];
-  for (int r = -1; r < runs; r++) {
+  double ns[BENCH_MOST_RUNS] = {0};
+  for (int r = -1; r < runs && !bench_stopped(); r++) {
     int64_t start = wf_clock_ns();
     for (int i = 0; i < c->calls; i++) c->call(t);
     if (r >= 0) ns[r] = (double)(wf_clock_ns() - start) / c->calls;
@@ -76,7 +76,7 @@ static bool run_cases(bench *b, const tensors *t) {
     bool was = wf_grad_set_enabled(cases[i].recorded);
     double ns = measure(&cases[i], t, b->runs);
     wf_grad_set_enabled(was);
-    if (wf_error_peek().status) return false;
+    if (wf_error_peek().status || bench_stopped()) return false;
     bench_print(b, (bench_row){.name = cases[i].name, .unit = "ns", .value = ns, .lower_is_better = true});
   }
   return true;

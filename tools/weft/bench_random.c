@@ -112,12 +112,13 @@ static double run_once(const layout *l, machine *m) {
 
 static bool measure(layout *l, machine *m, int runs) {
   double run[BENCH_MOST_RUNS], by_memcpy[BENCH_MOST_RUNS];
-  for (int r = -WARM_UP; r < runs; r++) {
+  for (int r = -WARM_UP; r < runs && !bench_stopped(); r++) {
     double first = machine_time(m, MACHINE_MEMCPY, l->bytes), second = run_once(l, m);
     if (r < 0) continue;
     by_memcpy[r] = first;
     run[r] = second;
   }
+  if (bench_stopped()) return false;
   l->value = 2e-9 * (double)l->bytes / bench_median(run, runs);
   l->by_memcpy = 2e-9 * (double)l->bytes / bench_median(by_memcpy, runs);
   return !wf_error_peek().status;
@@ -153,35 +154,46 @@ static void print_distribution(bench *b, layout *l, int64_t n) {
   for (int64_t i = 0; i < n && i < SLOWEST; i++) bench_note(b, "  %.2f  %s\n", ratio(&l[i]), in_words(&l[i], text));
 }
 
-static bool run_layouts(bench *b, machine *m, layout *l) {
+/* Draws as many layouts as are asked for, and keeps those that the filter wants; returns how many. */
+static int64_t draw_layouts(const bench *b, layout *l) {
   uint64_t state = (uint64_t)b->seed;
   char text[256];
   int64_t n = 0;
   for (int64_t i = 0; i < b->random; i++) {
     draw_layout(&l[n], &state);
-    if (!bench_wants(b, in_words(&l[n], text))) continue;
-    if (!measure(&l[n], m, b->runs)) return false;
-    bench_print(
-        b,
-        (bench_row){
-            .name = text, .unit = "GB/s", .value = l[n].value, .limit = l[n].by_memcpy, .by_memcpy = l[n].by_memcpy});
-    n++;
+    n += bench_wants(b, in_words(&l[n], text));
   }
-  if (n) print_distribution(b, l, n);
+  return n;
+}
+
+static bool run_layouts(bench *b, machine *m, layout *l, int64_t n) {
+  char text[256];
+  for (int64_t i = 0; i < n; i++) {
+    if (!measure(&l[i], m, b->runs)) return false;
+    bench_print(b, (bench_row){.name = in_words(&l[i], text),
+                               .unit = "GB/s",
+                               .value = l[i].value,
+                               .limit = l[i].by_memcpy,
+                               .by_memcpy = l[i].by_memcpy});
+  }
+  print_distribution(b, l, n);
   return true;
 }
 
-bool bench_random(bench *b) {
+static bool measure_layouts(bench *b, layout *l, int64_t n) {
   machine m;
-  layout *l = calloc((size_t)b->random, sizeof *l);
-  bool good = l && machine_open(&m, 2 * (size_t)MOST_BYTES, true, b->threads);
-  if (!good) {
-    free(l);
-    return bench_no_memory();
-  }
+  if (!machine_open(&m, 2 * (size_t)MOST_BYTES, true, b->threads)) return bench_no_memory();
   bench_note_memory(b, &m);
-  good = run_layouts(b, &m, l);
+  bool good = run_layouts(b, &m, l, n);
   machine_close(&m);
+  return good;
+}
+
+bool bench_random(bench *b) {
+  layout *l = calloc((size_t)b->random, sizeof *l);
+  if (!l) return bench_no_memory();
+  int64_t n = draw_layouts(b, l);
+  bool good = !n || measure_layouts(b, l, n);
   free(l);
   return good;
 }

@@ -192,7 +192,7 @@ static int check_traces(const options *o) {
   wf_audit *before = read_trace(o->paths[0], 0), *after = before ? read_trace(o->paths[1], 0) : NULL;
   int code = EXIT_MISUSE;
   if (!after) fail_with_error("check", EXIT_MISUSE);
-  else if (wf_audit_interrupted(before) || wf_audit_interrupted(after)) code = EXIT_INTERRUPTED;
+  else if (wf_audit_interrupted(before) || wf_audit_interrupted(after)) code = say_interrupted("check");
   else code = tell(o, "trace", rows, wf_check_traces(before, after, &o->limits, rows));
   wf_audit_free(before);
   wf_audit_free(after);
@@ -206,7 +206,7 @@ static int check_snapshots(const options *o) {
   wf_snapshot *before = read_snapshot(o->paths[0]), *after = before ? read_snapshot(o->paths[1]) : NULL;
   int worse = after ? wf_check_snapshots(before, after, &o->limits, rows) : -1;
   int code = EXIT_MISUSE;
-  if (worse < 0) code = fail_with_error("check", interrupted() ? EXIT_INTERRUPTED : EXIT_MISUSE);
+  if (worse < 0) code = fail_with_error("check", EXIT_MISUSE);
   else code = tell(o, "snapshot", rows, worse);
   wf_snapshot_free(before);
   wf_snapshot_free(after);

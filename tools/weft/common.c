@@ -79,3 +79,8 @@ void catch_interrupt(void) {
 }
 
 bool interrupted(void) { return interrupts > 0; }
+
+int say_interrupted(const char *command) {
+  fprintf(stderr, "weft %s: interrupted\n", command);
+  return EXIT_INTERRUPTED;
+}

@@ -50,8 +50,8 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
     case KEY_SVG: o->svg = arg; return 0;
     case 'j': o->json = true; return 0;
     case KEY_THREADS:
-      if (!parse_int(arg, 1, 4096, &o->threads))
-        argp_failure(state, EXIT_MISUSE, 0, "--threads takes a whole number from 1 to 4096, not '%s'", arg);
+      if (!parse_int(arg, 1, MOST_THREADS, &o->threads))
+        argp_failure(state, EXIT_MISUSE, 0, "--threads takes a whole number from 1 to %d, not '%s'", MOST_THREADS, arg);
       return 0;
     case ARGP_KEY_ARG: argp_error(state, "takes no arguments, only options: --from '%s'?", arg); return 0;
     case ARGP_KEY_END:
@@ -243,11 +243,12 @@ static bool measure(const copy_request *r, const wf_copy_explanation *e, int thr
   if (!machine_open(&m, largest * (size_t)copies, true, threads)) return bench_no_memory();
   double run[BENCH_RUNS], by_memcpy[BENCH_RUNS], spent = 0;
   run_once(r, &m, copies);
-  for (s->runs = 0; s->runs < BENCH_RUNS && (s->runs < LEAST_RUNS || spent < LONGEST_S); s->runs++) {
+  for (s->runs = 0; s->runs < BENCH_RUNS && (s->runs < LEAST_RUNS || spent < LONGEST_S) && !interrupted(); s->runs++) {
     spent += by_memcpy[s->runs] = machine_time(&m, MACHINE_MEMCPY, half);
     spent += run[s->runs] = run_once(r, &m, copies);
   }
   machine_close(&m);
+  if (!s->runs) return true;
   s->seconds = bench_median(run, s->runs);
   s->memcpy = bench_median(by_memcpy, s->runs);
   return !wf_error_peek().status;
@@ -292,7 +293,7 @@ static void print_speed(const wf_copy_explanation *e, const speed *s, int thread
   if (e->method == WF_METHOD_NOTHING) return;
   printf("%-13s", "measured");
   if (!s->runs) {
-    puts("not: both sides together are larger than half of the free memory");
+    puts(interrupted() ? "not: interrupted" : "not: both sides together are larger than half of the free memory");
     return;
   }
   if (bytes_moved(e) < ENOUGH) printf("%.0f ns a call", s->seconds * 1e9);
@@ -370,9 +371,12 @@ int command_copy_plan(int argc, char **argv) {
     return misuse("copy-plan", "the strides reach beyond any memory: bytes don't fit 63 bits");
   wf_copy_explanation e;
   speed s = {0};
-  if (wf_set_num_threads((int)o.threads) || !explain(&request, &e)) return fail_with_error("copy-plan", EXIT_MISUSE);
-  if (o.svg && !copy_picture_write(o.svg, &request, &e))
-    return misuse("copy-plan", "the picture '%s' can't be written: %s", o.svg, strerror(errno));
+  catch_interrupt();
+  if (wf_set_num_threads((int)o.threads) || !explain(&request, &e)) return fail_with_error("copy-plan", EXIT_FAILED);
+  if (o.svg && !copy_picture_write(o.svg, &request, &e)) {
+    fprintf(stderr, "weft copy-plan: the picture '%s' can't be written: %s\n", o.svg, strerror(errno));
+    return EXIT_FAILED;
+  }
   if (!measure(&request, &e, (int)o.threads, &s)) return fail_with_error("copy-plan", EXIT_FAILED);
   (o.json ? print_json : print_words)(&request, &e, &s, (int)o.threads);
   return EXIT_FINE;

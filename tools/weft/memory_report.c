@@ -157,9 +157,7 @@ int command_memory(int argc, char **argv) {
   wf_snapshot *s[2] = {0};
   bool good = true;
   for (int i = 0; i < o.file_count && good; i++) good = (s[i] = read_snapshot(o.files[i])) != NULL;
-  int code = !good  ? fail_with_error("memory", interrupted() ? EXIT_INTERRUPTED : EXIT_MISUSE)
-             : s[1] ? compare(&o, s)
-                    : report(&o, s[0]);
+  int code = !good ? fail_with_error("memory", EXIT_MISUSE) : s[1] ? compare(&o, s) : report(&o, s[0]);
   wf_snapshot_free(s[0]);
   wf_snapshot_free(s[1]);
   return code;

@@ -7,7 +7,8 @@
 
 typedef struct options {
   regex_t filter;
-  bool filtered, json;
+  const char *filter_text; /* NULL: every operator */
+  bool json;
 } options;
 
 static const struct argp_option option_table[] = {{"filter", 'f', "RE", 0, "only operators whose schema matches RE", 0},
@@ -20,7 +21,7 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
     case 'f':
       if (regcomp(&o->filter, arg, REG_EXTENDED | REG_NOSUB))
         argp_failure(state, EXIT_MISUSE, 0, "'%s' is no regular expression", arg);
-      o->filtered = true;
+      o->filter_text = arg;
       return 0;
     case 'j': o->json = true; return 0;
     case ARGP_KEY_ARG: argp_error(state, "takes no arguments"); return 0;
@@ -38,11 +39,11 @@ int command_ops(int argc, char **argv) {
   const char *schema;
   int printed = 0;
   for (int i = 0; (schema = wf_op_schema(i)); i++) {
-    if (o.filtered && regexec(&o.filter, schema, 0, NULL, 0)) continue;
+    if (o.filter_text && regexec(&o.filter, schema, 0, NULL, 0)) continue;
     if (o.json) printf("%s\n  \"%s\"", printed ? "," : "[", schema);
     else puts(schema);
     printed++;
   }
   if (o.json) puts(printed ? "\n]" : "[]");
-  return EXIT_FINE;
+  return printed ? EXIT_FINE : misuse("ops", "no operator's schema matches '%s'", o.filter_text);
 }

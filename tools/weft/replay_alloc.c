@@ -98,7 +98,7 @@ static int play(options *o, const wf_snapshot *s) {
   o->replay.context = &shown;
   wf_replay *r = wf_replay_history(s, &o->replay);
   if (shown) fputs("\r\033[K", stderr);
-  if (!r) return fail_with_error("replay-alloc", interrupted() ? EXIT_INTERRUPTED : EXIT_MISUSE);
+  if (!r) return fail_with_error("replay-alloc", EXIT_MISUSE);
   char *text = o->json ? wf_replay_json(r, 2) : wf_replay_text(r, terminal_columns());
   wf_replay_free(r);
   if (!text) return fail_with_error("replay-alloc", EXIT_FAILED);
@@ -118,7 +118,7 @@ int command_replay_alloc(int argc, char **argv) {
   progress_begin(&p, o.file);
   wf_snapshot *s = wf_snapshot_read(o.file, &(wf_snapshot_options){progress_bytes, &p});
   progress_end(&p);
-  if (!s) return fail_with_error("replay-alloc", interrupted() ? EXIT_INTERRUPTED : EXIT_MISUSE);
+  if (!s) return fail_with_error("replay-alloc", EXIT_MISUSE);
   int code = play(&o, s);
   wf_snapshot_free(s);
   return code;

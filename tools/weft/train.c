@@ -88,7 +88,7 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
     case KEY_EPOCHS: read_count(state, "epochs", arg, 0, &o->epochs); return 0;
     case KEY_BATCH: read_count(state, "batch", arg, 1, &o->batch); return 0;
     case KEY_WORKERS: read_bounded(state, "workers", arg, 0, 64, &o->workers); return 0;
-    case KEY_THREADS: read_bounded(state, "threads", arg, 1, 1024, &o->threads); return 0;
+    case KEY_THREADS: read_bounded(state, "threads", arg, 1, MOST_THREADS, &o->threads); return 0;
     case KEY_SEED: read_count(state, "seed", arg, 0, &o->seed); return 0;
     case KEY_LIMIT: read_count(state, "limit", arg, 0, &o->limit); return 0;
     case KEY_LR:
@@ -139,7 +139,10 @@ static bool writable(const char *path) {
 static int check_outputs(const train_options *o) {
   const char *const paths[] = {o->report_path, o->trace_path, o->save_path};
   for (int i = 0; i < 3; i++)
-    if (!writable(paths[i])) return misuse("train", "%s: can't be written: %s", paths[i], strerror(errno));
+    if (!writable(paths[i])) {
+      fprintf(stderr, "weft train: %s: can't be written: %s\n", paths[i], strerror(errno));
+      return EXIT_FAILED;
+    }
   return EXIT_FINE;
 }
 
@@ -197,7 +200,7 @@ static int run_all(train_run *run) {
   if (o->save_path && wf_module_save(run->model, o->save_path)) return fail_with_error("train", EXIT_FAILED);
   wf_trace_stop();
   if (train_report(run)) return fail_with_error("train", EXIT_FAILED);
-  return interrupted() ? EXIT_INTERRUPTED : EXIT_FINE;
+  return EXIT_FINE;
 }
 
 int command_train(int argc, char **argv) {

@@ -6,7 +6,10 @@
 #include <weft/report.h>
 #include <weft/weft.h>
 
-/* Exit codes of every command that doesn't judge. */
+/* Kernels run on no more; --threads takes 1 to that. */
+#define MOST_THREADS 1024
+
+/* Exit codes of every command that doesn't judge; EXIT_INTERRUPTED comes from main, once the command has ended. */
 enum { EXIT_FINE = 0, EXIT_FAILED = 1, EXIT_MISUSE = 2, EXIT_INTERRUPTED = 130 };
 
 /* A subcommand: argv[0] is "weft NAME". Returns the exit code. */
@@ -42,8 +45,11 @@ struct wf_audit *read_trace(const char *path, double least_share);
 /* The same of a memory snapshot; after Ctrl-C an error like any other (see interrupted()). */
 struct wf_snapshot *read_snapshot(const char *path);
 
-/* After this, Ctrl-C sets a flag instead of ending the process; a second one ends it. */
+/* After this, Ctrl-C sets a flag instead of ending the process, and the command's exit code is EXIT_INTERRUPTED whatever it returns; a second
+ * one ends it. */
 void catch_interrupt(void);
 bool interrupted(void);
+/* Prints that the command was interrupted, where there is no report of what was done so far to say it; returns EXIT_INTERRUPTED. */
+int say_interrupted(const char *command);
 
 #endif
