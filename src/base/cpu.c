@@ -15,6 +15,7 @@
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static wf__isa best;
+static bool amd;
 static size_t
     cache_bytes; /* asked for once: on a virtual machine each CPUID instruction is a trap of tens of microseconds */
 
@@ -41,6 +42,14 @@ static wf__isa detect(void) {
 #endif
 }
 
+static bool is_amd(void) {
+#if defined(__x86_64__)
+  return __builtin_cpu_is("amd");
+#else
+  return false;
+#endif
+}
+
 static size_t largest_cache(void) {
   long n = sysconf(_SC_LEVEL3_CACHE_SIZE);
   if (n <= 0) n = sysconf(_SC_LEVEL2_CACHE_SIZE);
@@ -49,6 +58,7 @@ static size_t largest_cache(void) {
 
 static void init(void) {
   best = detect();
+  amd = is_amd();
   cache_bytes = largest_cache();
   const char *cap = getenv("WEFT_CPU_MAX");
   if (!cap) return;
@@ -65,6 +75,11 @@ wf__isa wf__cpu_isa(void) {
 }
 
 const char *wf__cpu_isa_name(wf__isa isa) { return (unsigned)isa < sizeof names / sizeof *names ? names[isa] : "?"; }
+
+bool wf__cpu_is_amd(void) {
+  pthread_once(&once, init);
+  return amd;
+}
 
 int wf__cpu_cores(void) {
   cpu_set_t set;

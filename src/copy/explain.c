@@ -32,6 +32,7 @@ static const char *way_of(const wf__copy_method *m) {
 
 static const char *conversion_of(const wf__copy_method *m) {
   if (m->to == m->from) return "";
+  if (m->how == WF__COPY_STRAIGHT) return "elements are converted before they are turned, row by row of the source";
   if (m->how != WF__COPY_TILES) return "elements are converted on their way";
   return m->cast == WF__CAST_BEFORE ? "elements are converted before they are turned: the new ones are smaller"
                                     : "elements are converted after they were turned, on their way out";

@@ -12,7 +12,7 @@ typedef enum wf__copy_how {
   WF__COPY_NOTHING,  /* no elements */
   WF__COPY_FILL,     /* no source: rows of one pattern */
   WF__COPY_ROWS,     /* the same dim is fastest on both sides and long: row by row, a single run in the best case */
-  WF__COPY_STRAIGHT, /* transposed in registers and stored line by line past the cache, straight into place */
+  WF__COPY_STRAIGHT, /* transposed in registers and stored by whole lines past the cache, straight into place */
   WF__COPY_TILES     /* tiles of some dims of each side, turned within the cache */
 } wf__copy_how;
 
@@ -24,7 +24,7 @@ typedef enum wf__copy_turn {
   WF__TURN_MOVES /* run by run: the same dim is fastest on both sides, or the tile has no columns and rows to speak of */
 } wf__copy_turn;
 
-/* Where elements are converted. The narrower dtype is the one that is turned. */
+/* Where elements of tiles are converted: the narrower dtype is the one that is turned. STRAIGHT converts before it turns, always. */
 typedef enum wf__copy_cast { WF__CAST_NONE, WF__CAST_BEFORE, WF__CAST_AFTER } wf__copy_cast;
 
 typedef struct wf__copy_dim {
@@ -56,10 +56,12 @@ typedef struct wf__copy_method {
   /* Tiles: the dims of columns and of rows, fastest first, the others of a tile, and those whose extents make one run of the destination. */
   int columns, rows, others, run;
   uint8_t column[WF_MAX_DIMS], row[WF_MAX_DIMS], other[WF_MAX_DIMS];
-  int64_t channels;       /* scaled copies whose factors move along the last dim: after how many they go round */
-  int64_t tile_bytes;     /* of the buffer */
-  int64_t stage_pitch;    /* bytes between rows of the stage */
-  int64_t band;           /* STRAIGHT: elements of the source's rows that are turned at a time */
+  int64_t channels;    /* scaled copies whose factors move along the last dim: after how many they go round */
+  int64_t tile_bytes;  /* of the buffer */
+  int64_t stage_pitch; /* bytes between rows of the stage */
+  /* STRAIGHT: elements of the source's rows that are turned at a time, and as wf__lines_how has them */
+  int64_t band, lines, staged_rows;
+  bool ahead;
   const char *why;        /* one clause, for people */
   const char *why_stream; /* stream, or why not */
 } wf__copy_method;
@@ -70,9 +72,11 @@ void wf__copy_choose(const wf_plan *plan, wf__copy_method *method);
 extern int64_t wf__copy_stream_from;
 
 #define WF__COPY_LINE 64
-#define WF__COPY_BUFFER (128 << 10) /* most bytes of a tile's buffer */
-#define WF__COPY_STRIP 64           /* columns of a tile that are turned, and staged, at a time */
-#define WF__COPY_STAGE (64 << 10)   /* most bytes of a stage */
-#define WF__COPY_PLACES 4096        /* most columns, and rows, of a tile of squares */
+#define WF__COPY_STAGED_ROW 512         /* most bytes of a row that STRAIGHT stages, */
+#define WF__COPY_LINES_STAGE (80 << 10) /* and of all of them, with what lies between */
+#define WF__COPY_BUFFER (128 << 10)     /* most bytes of a tile's buffer */
+#define WF__COPY_STRIP 64               /* columns of a tile that are turned, and staged, at a time */
+#define WF__COPY_STAGE (64 << 10)       /* most bytes of a stage */
+#define WF__COPY_PLACES 4096            /* most columns, and rows, of a tile of squares */
 
 #endif

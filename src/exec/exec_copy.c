@@ -96,6 +96,7 @@ typedef struct job {
   const char *pattern;        /* fill: BLOCK elements */
   /* STRAIGHT */
   int64_t band, rows, row_stride;
+  wf__lines_how lines;
 } job;
 
 static void fill_row(const job *j, char *dst, int64_t n) {
@@ -168,14 +169,28 @@ static void run_fill(job *j, const wf__copy_method *m, const wf_plan *plan) {
 
 /* ---- straight into place ----------------------------------------------------------------------------------------------------- */
 
+/* Where the band after this one is read from; NULL when it belongs to no band of this thread. */
+static const char *next_band(const job *j, const wf__cursor *at, int64_t piece, bool last) {
+  if (last) return NULL;
+  if (piece + 1 < j->chunks) return at->at[1] + (piece + 1) * j->band * j->row.from_size;
+  wf__cursor next = *at;
+  wf__walk_next(&j->walk, &next);
+  return next.at[1];
+}
+
 static void do_straight(void *context, int64_t begin, int64_t end) {
   const job *j = context;
+  char stage[WF__COPY_LINES_STAGE] __attribute__((aligned(WF__COPY_LINE)));
+  wf__lines_how how = j->lines;
+  how.stage = stage;
   wf__cursor at;
   wf__walk_seek(&j->walk, begin / j->chunks, &at);
   for (int64_t unit = begin, piece = begin % j->chunks; unit < end; unit++) {
     int64_t first = piece * j->band, rows = j->rows - first < j->band ? j->rows - first : j->band;
-    j->row.kernels->transpose[j->row.to_log](at.at[0] + first * j->row_stride, j->row_stride,
-                                             at.at[1] + first * j->row.to_size, j->from_stride, rows, j->n, true);
+    how.next = next_band(j, &at, piece, unit + 1 == end);
+    j->row.kernels->transpose_lines[j->row.to_log](at.at[0] + first * j->row_stride, j->row_stride,
+                                                   at.at[1] + first * j->row.from_size, j->from_stride, rows, j->n,
+                                                   &how);
     if (++piece < j->chunks) continue;
     piece = 0;
     wf__walk_next(&j->walk, &at);
@@ -191,6 +206,11 @@ static void run_straight(job *j, const wf__copy_method *m, const wf_plan *plan) 
   j->row_stride = m->dim[m->fastest].to;
   j->chunks = (j->rows + m->band - 1) / m->band;
   j->band = (j->rows + j->chunks - 1) / j->chunks;
+  j->lines = (wf__lines_how){.convert = j->row.convert,
+                             .from_size = m->from_size,
+                             .lines = m->lines,
+                             .staged = m->staged_rows,
+                             .ahead = m->ahead};
   walk_of(&j->walk, m, plan, 1u << last | 1u << m->fastest);
   wf__parallel(j->walk.count * j->chunks, 1, do_straight, j);
 }

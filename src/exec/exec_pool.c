@@ -94,8 +94,8 @@ static void turn_block(const job *j, float *block, int64_t n, int64_t place, int
                        int64_t channels, bool out) {
   const wf_operand *o = &j->plan->operand[j->small];
   char *rows = (char *)o->data + n * o->stride[0] + c * o->stride[1] + place * 4;
-  if (out) j->kernels->transpose[2](rows, o->stride[1], block, channels * 4, channels, places, false);
-  else j->kernels->transpose[2](block, channels * 4, rows, o->stride[1], places, channels, false);
+  if (out) j->kernels->transpose[2](rows, o->stride[1], block, channels * 4, channels, places);
+  else j->kernels->transpose[2](block, channels * 4, rows, o->stride[1], places, channels);
 }
 
 /* Images [begin, end) with a row-major small side, block by block. */

@@ -80,7 +80,7 @@ static void columns(const job *j, char *input, int64_t cols, wf__reduce_state *s
     int64_t first = piece * j->piece, rows = j->n - first < j->piece ? j->n - first : j->piece;
     char *src = input + (at.at[1] - j->reduced.base[1]) + first * j->stride;
     int64_t index = j->has_index ? index_of(j, &at) + first * j->inner_step : 0;
-    j->kernels->transpose[j->log_size](tile, TILE * j->size, src, j->stride, cols, rows, false);
+    j->kernels->transpose[j->log_size](tile, TILE * j->size, src, j->stride, cols, rows);
     for (int64_t c = 0; c < cols; c++) take(j, &state[c], tile + c * TILE * j->size, j->size, rows, index);
     if (++piece < j->pieces) continue;
     piece = 0;

@@ -141,7 +141,7 @@ static const void *load_tile(const job *j, int o, const char *src, int64_t rows,
   *stride = row;
   if (col != j->size) {
     char *to = is_wide(j) ? r->block[o] : r->raw;
-    if (row == j->size) j->kernels->transpose[j->log_size](to, COLUMNS * j->size, src, col, rows, cols, false);
+    if (row == j->size) j->kernels->transpose[j->log_size](to, COLUMNS * j->size, src, col, rows, cols);
     else
       for (int64_t i = 0; i < rows; i++)
         j->kernels->gather[j->log_size](to + i * COLUMNS * j->size, src + i * row, col, cols);
@@ -162,7 +162,7 @@ static void store_tile(const job *j, char *dst, const char *block, int64_t rows,
     now = r->raw;
   }
   if (row == j->size && col != j->size) {
-    j->kernels->transpose[j->log_size](dst, col, now, stride, cols, rows, false);
+    j->kernels->transpose[j->log_size](dst, col, now, stride, cols, rows);
     return;
   }
   for (int64_t i = 0; i < rows; i++) {

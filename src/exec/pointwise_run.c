@@ -169,7 +169,7 @@ static const void *pack(const job *j, int k, const char *src, int64_t rows, bloc
   if (stride == in->size && row == bytes) return wf__pw_load(j, k, src, stride, b, rows * j->n);
   char *to = cast ? b->raw : b->value[k];
   bool turned = row == in->size && stride != in->size;
-  if (turned) j->kernels->transpose[in->log_size](to, bytes, src, stride, rows, j->n, false);
+  if (turned) j->kernels->transpose[in->log_size](to, bytes, src, stride, rows, j->n);
   for (int64_t r = 0; r < rows && !turned; r++) {
     if (r && row == 0) memcpy(to + r * bytes, to, (size_t)bytes);
     else j->kernels->gather[in->log_size](to + r * bytes, src + r * row, stride, j->n);
@@ -225,7 +225,7 @@ static void turn(const job *j, int o, char *block, int64_t pitch, const char *sr
   int64_t size = j->in[o - 1].size, strip = LINE / size;
   for (int64_t c = 0; c < cols; c += strip)
     j->kernels->transpose[j->in[o - 1].log_size](block + c * size, pitch, src + c * j->stride[o], j->stride[o], rows,
-                                                 cols - c < strip ? cols - c : strip, false);
+                                                 cols - c < strip ? cols - c : strip);
 }
 
 /* Asks for a row of the inputs that are read where they are: it is too short for the CPU's own prefetcher to see it coming. */

@@ -14,13 +14,28 @@ typedef void (*wf__scale_fn)(float *out, const float *in, const float *factor, c
 /* Elements of 2^k bytes, k the index in the table. `stride` is in bytes and may be 0 or negative. */
 typedef void (*wf__gather_fn)(void *dst, const void *src, int64_t stride, int64_t n);
 typedef void (*wf__scatter_fn)(void *dst, int64_t stride, const void *src, int64_t n);
-/* dst[r][c] := src[c][r] for `rows` x `cols` elements of the destination; both fastest dims are consecutive, row strides in bytes.
- * stream: store past the cache; dst and its stride must then be multiples of 64, and wf__stream_fence has to follow. */
+/* dst[r][c] := src[c][r] for `rows` x `cols` elements of the destination; both fastest dims are consecutive, row strides in bytes. */
 typedef void (*wf__transpose_fn)(void *dst, int64_t dst_stride, const void *src, int64_t src_stride, int64_t rows,
-                                 int64_t cols, bool stream);
+                                 int64_t cols);
 /* The same with places listed: row r of the destination begins at dst + to[r], row c of the source at src + from[c] (bytes). */
 typedef void (*wf__transpose_at_fn)(void *dst, const int64_t *to, const void *src, const int64_t *from, int64_t rows,
                                     int64_t cols);
+/* The same with whole lines stored past the cache, and elements converted on the way; dst and dst_stride are multiples of 64, 2^k is the
+ * destination's element size, and wf__stream_fence has to follow. */
+typedef struct wf__lines_how {
+  wf__convert_fn convert; /* NULL: elements stay as they are */
+  int64_t from_size;      /* bytes of an element of the source */
+  int64_t lines;          /* that are stored together of each of the destination's rows: 1, 2 or 4 */
+  int64_t
+      staged; /* elements that are read together of each of the source's rows: whole lines of the destination's type */
+  bool ahead; /* whether lines of the source are asked for while those before are stored, */
+  const char *next; /* and where the source of the next such block begins, NULL: unknown */
+  char *stage;      /* on a line: lines · 64 / 2^k rows of wf__lines_pitch(staged · 2^k) bytes */
+} wf__lines_how;
+typedef void (*wf__transpose_lines_fn)(void *dst, int64_t dst_stride, const void *src, int64_t src_stride, int64_t rows,
+                                       int64_t cols, const wf__lines_how *how);
+/* Bytes between rows of a stage: not in one place of the cache. */
+static inline int64_t wf__lines_pitch(int64_t bytes) { return bytes % 512 ? bytes : bytes + 64; }
 /* Between one row of n groups of k elements and k rows of n elements, row j at to[j] or from[j] bytes; k is 2, 3 or 4. */
 typedef void (*wf__deinterleave_fn)(void *dst, const int64_t *to, const void *src, int64_t n, int k);
 typedef void (*wf__interleave_fn)(void *dst, const void *src, const int64_t *from, int64_t n, int k);
@@ -141,6 +156,7 @@ typedef struct wf__kernels {
   wf__gather_fn gather[WF__ELEMENT_SIZES];
   wf__scatter_fn scatter[WF__ELEMENT_SIZES];
   wf__transpose_fn transpose[WF__ELEMENT_SIZES];
+  wf__transpose_lines_fn transpose_lines[WF__ELEMENT_SIZES];
   wf__transpose_at_fn transpose_at[WF__ELEMENT_SIZES];
   wf__deinterleave_fn deinterleave[WF__ELEMENT_SIZES];
   wf__interleave_fn interleave[WF__ELEMENT_SIZES];

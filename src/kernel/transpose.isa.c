@@ -191,64 +191,6 @@ static void transpose_16(void *to_block, const int64_t *to, const void *from_blo
   ALL_STRIPS(16)
 }
 
-/* ---- past the cache --------------------------------------------------------------------------------------------------------- */
-
-#define LINE 64
-
-/* Rows of the source that make one line of the destination go side by side, 64 bytes of each at a time by way of a block in L1: so each
- * line of the source is read once, however the rows' addresses collide in the cache, and hardware fetches ahead along every row while lines
- * of the destination leave. Longer rows are better: of memcpy's speed 0.85 to 1.0 with 256 bytes of each row, 1.1 with 1 KiB, 1.15 to 1.25 with
- * 4 KiB (4096 squared, 1, 2, 4 bytes, AVX-512, one core); prefetches by hand and wider blocks that are stored row by row lose a fifth. */
-#if defined(__AVX512F__)
-#define STREAM_TILE(bytes)                                                                  \
-  __m512i a[N];                                                                             \
-  UNROLL for (int i = 0; i < N; i++) a[i] = load_4(stage + r % side * bytes, place + i, N); \
-  turn_##bytes##x4(a);                                                                      \
-  UNROLL for (int i = 0; i < N; i++) _mm512_stream_si512((void *)(line + (r + i) * dst_stride), a[i]);
-static inline void turn_16x4(__m512i *a) { (void)a; }
-#else
-static inline void stream_line(char *dst, const char *src) {
-  for (int i = 0; i < LINE; i += 16)
-    _mm_stream_si128((__m128i *)(dst + i), _mm_loadu_si128((const __m128i *)(src + i)));
-}
-#define STREAM_TILE(bytes)                                                   \
-  char lines[N * LINE];                                                      \
-  transpose_##bytes(lines, place, stage + r % side * bytes, place, N, side); \
-  for (int i = 0; i < N; i++) stream_line(line + (r + i) * dst_stride, lines + i * LINE);
-#endif
-
-/* dst and dst_stride are multiples of LINE. */
-#define STREAM(bytes, count)                                                                                   \
-  static void stream_##bytes(char *dst, int64_t dst_stride, const char *src, int64_t src_stride, int64_t rows, \
-                             int64_t cols) {                                                                   \
-    enum { N = count, side = LINE / bytes };                                                                   \
-    char stage[side * LINE] __attribute__((aligned(LINE)));                                                    \
-    int64_t place[side], whole_rows = rows / N * N, whole_cols = cols / side * side;                           \
-    for (int i = 0; i < side; i++) place[i] = i * LINE;                                                        \
-    for (int64_t c = 0; c < whole_cols; c += side) {                                                           \
-      char *line = dst + c * bytes;                                                                            \
-      for (int64_t r = 0; r < whole_rows; r += N) {                                                            \
-        if (r % side == 0) {                                                                                   \
-          int64_t left = (rows - r) * bytes;                                                                   \
-          stage_lines(stage, src + c * src_stride + r * bytes, src_stride, side, left < LINE ? left : LINE);   \
-        }                                                                                                      \
-        STREAM_TILE(bytes)                                                                                     \
-      }                                                                                                        \
-    }                                                                                                          \
-    strided_##bytes(dst + whole_rows * dst_stride, dst_stride, src + whole_rows * bytes, src_stride,           \
-                    rows - whole_rows, whole_cols);                                                            \
-    strided_##bytes(dst + whole_cols * bytes, dst_stride, src + whole_cols * src_stride, src_stride, rows,     \
-                    cols - whole_cols);                                                                        \
-  }
-
-static inline void stage_lines(char *stage, const char *src, int64_t src_stride, int64_t cols, int64_t n) {
-  if (n == LINE) {
-    for (int64_t i = 0; i < cols; i++) memcpy(stage + i * LINE, src + i * src_stride, LINE);
-    return;
-  }
-  for (int64_t i = 0; i < cols; i++) memcpy(stage + i * LINE, src + i * src_stride, (size_t)n);
-}
-
 /* ---- equal distances between rows ------------------------------------------------------------------------------------------- */
 
 #define BLOCK 64 /* rows and columns of a block whose places are listed: each is a line or more long */
@@ -265,27 +207,143 @@ static inline void transpose_strided(wf__transpose_at_fn transpose, int64_t size
                 rows - r < BLOCK ? rows - r : BLOCK, cols - c < BLOCK ? cols - c : BLOCK);
 }
 
-#define STRIDED(bytes, count)                                                                                   \
-  static void strided_##bytes(char *dst, int64_t dst_stride, const char *src, int64_t src_stride, int64_t rows, \
+#define STRIDED(bytes)                                                                                          \
+  static void strided_##bytes(void *dst, int64_t dst_stride, const void *src, int64_t src_stride, int64_t rows, \
                               int64_t cols) {                                                                   \
     transpose_strided(transpose_##bytes, bytes, dst, dst_stride, src, src_stride, rows, cols);                  \
-  }                                                                                                             \
-  STREAM(bytes, count)                                                                                          \
-  static void regular_##bytes(void *dst, int64_t dst_stride, const void *src, int64_t src_stride, int64_t rows, \
-                              int64_t cols, bool stream) {                                                      \
-    if (stream) stream_##bytes(dst, dst_stride, src, src_stride, rows, cols);                                   \
-    else strided_##bytes(dst, dst_stride, src, src_stride, rows, cols);                                         \
   }
-STRIDED(1, 16)
-STRIDED(2, 8)
-STRIDED(4, 4)
-STRIDED(8, 2)
-STRIDED(16, 1)
+STRIDED(1)
+STRIDED(2)
+STRIDED(4)
+STRIDED(8)
+STRIDED(16)
+
+/* ---- past the cache --------------------------------------------------------------------------------------------------------- */
+
+#define LINE 64
+
+/* A block of the source's rows is brought side by side first, converted if need be: so each line of the source is read once, however the rows'
+ * addresses collide in the cache. Lines of the destination then leave straight from registers, while those of the next block are on their way.
+ * How large a block is best differs between processors: exec/ says. */
+#if defined(__AVX512F__)
+#define STREAM_TILE(bytes)                                              \
+  __m512i a[N];                                                         \
+  UNROLL for (int i = 0; i < N; i++) a[i] = load_4(from, place + i, N); \
+  turn_##bytes##x4(a);                                                  \
+  UNROLL for (int i = 0; i < N; i++) _mm512_stream_si512((void *)(to + i * dst_stride), a[i]);
+static inline void turn_16x4(__m512i *a) { (void)a; }
+#else
+static inline void stream_line(char *dst, const char *src) {
+  for (int i = 0; i < LINE; i += 16)
+    _mm_stream_si128((__m128i *)(dst + i), _mm_loadu_si128((const __m128i *)(src + i)));
+}
+#define STREAM_TILE(bytes)                              \
+  char lines[N * LINE];                                 \
+  int64_t row[N];                                       \
+  UNROLL for (int i = 0; i < N; i++) row[i] = i * LINE; \
+  transpose_##bytes(lines, row, from, place, N, side);  \
+  for (int i = 0; i < N; i++) stream_line(to + i * dst_stride, lines + i * LINE);
+#endif
+
+static inline int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+
+/* Lines that will be read next. */
+typedef struct asked {
+  const char *row;
+  int64_t stride, length, rows, at;
+} asked;
+
+static inline void ask(asked *next, int64_t lines) {
+  for (; lines > 0 && next->rows > 0; lines--) {
+    __builtin_prefetch(next->row + next->at, 0, 2);
+    next->at += LINE;
+    if (next->at < next->length) continue;
+    next->at = 0;
+    next->row += next->stride;
+    next->rows--;
+  }
+}
+
+/* Asks for as many of the next lines as won't be asked for while lines of the destination are stored, one for each: the ones that elements
+ * lose by becoming narrower. */
+static inline void stage_rows(const wf__lines_how *how, int64_t size, int64_t pitch, const char *src,
+                              int64_t src_stride, int64_t cols, int64_t n, asked *next) {
+  int64_t bytes = n * how->from_size, whole = bytes / LINE * LINE;
+  int64_t lines_asked = how->from_size > size ? n * (how->from_size - size) / LINE : 0;
+  for (int64_t c = 0; c < cols; c++, src += src_stride) {
+    char *to = how->stage + c * pitch;
+    ask(next, lines_asked);
+    if (how->convert) {
+      how->convert(to, src, n);
+      continue;
+    }
+    for (int64_t i = 0; i < whole; i += LINE) memcpy(to + i, src + i, LINE);
+    memcpy(to + whole, src + whole, (size_t)(bytes - whole));
+  }
+}
+
+/* n rows of the destination by cols columns, from the stage; whole lines past the cache, the rest not. */
+#define STORE_STAGE(bytes, count)                                                                                    \
+  static inline void store_stage_##bytes(char *dst, int64_t dst_stride, const char *stage, int64_t pitch, int64_t n, \
+                                         int64_t cols, asked *next) {                                                \
+    enum { N = count, side = LINE / bytes };                                                                         \
+    int64_t place[side], lines = cols / side, whole_rows = n / N * N, whole_cols = lines * side;                     \
+    for (int i = 0; i < side; i++) place[i] = i * pitch;                                                             \
+    for (int64_t r = 0; r < whole_rows; r += N) {                                                                    \
+      for (int64_t l = 0; l < lines; l++) {                                                                          \
+        const char *from = stage + l * side * pitch + r * bytes;                                                     \
+        char *to = dst + r * dst_stride + l * LINE;                                                                  \
+        STREAM_TILE(bytes)                                                                                           \
+      }                                                                                                              \
+      ask(next, N *lines);                                                                                           \
+    }                                                                                                                \
+    strided_##bytes(dst + whole_rows * dst_stride, dst_stride, stage + whole_rows * bytes, pitch, n - whole_rows,    \
+                    whole_cols);                                                                                     \
+    strided_##bytes(dst + whole_cols * bytes, dst_stride, stage + whole_cols * pitch, pitch, n, cols - whole_cols);  \
+  }
+
+/* What is read after the block at column c and row r: the next one along the source's rows, of the next strip, or of the next call. */
+static inline asked next_block(const wf__lines_how *how, const char *src, int64_t src_stride, int64_t rows,
+                               int64_t cols, int64_t strip, int64_t r, int64_t c) {
+  int64_t staged = how->staged, along = rows - r - staged, across = cols - c - strip;
+  if (!how->ahead) return (asked){0};
+  if (along > 0)
+    return (asked){src + c * src_stride + (r + staged) * how->from_size, src_stride,
+                   least(staged, along) * how->from_size, least(strip, cols - c), 0};
+  if (across > 0)
+    return (asked){src + (c + strip) * src_stride, src_stride, least(staged, rows) * how->from_size,
+                   least(strip, across), 0};
+  return (asked){how->next, src_stride, least(staged, rows) * how->from_size, how->next ? least(strip, cols) : 0, 0};
+}
+
+/* Block by block along the source's rows, strip by strip of columns. */
+#define TRANSPOSE_LINES(bytes, count)                                                                          \
+  STORE_STAGE(bytes, count)                                                                                    \
+  static void lines_##bytes(void *to, int64_t dst_stride, const void *from, int64_t src_stride, int64_t rows,  \
+                            int64_t cols, const wf__lines_how *how) {                                          \
+    char *dst = to;                                                                                            \
+    const char *src = from;                                                                                    \
+    int64_t strip = how->lines * (LINE / bytes), pitch = wf__lines_pitch(how->staged * bytes);                 \
+    for (int64_t c = 0; c < cols; c += strip)                                                                  \
+      for (int64_t r = 0; r < rows; r += how->staged) {                                                        \
+        int64_t n = least(how->staged, rows - r), width = least(strip, cols - c);                              \
+        asked next = next_block(how, src, src_stride, rows, cols, strip, r, c);                                \
+        stage_rows(how, bytes, pitch, src + c * src_stride + r * how->from_size, src_stride, width, n, &next); \
+        store_stage_##bytes(dst + r * dst_stride + c * bytes, dst_stride, how->stage, pitch, n, width, &next); \
+      }                                                                                                        \
+  }
+
+TRANSPOSE_LINES(1, 16)
+TRANSPOSE_LINES(2, 8)
+TRANSPOSE_LINES(4, 4)
+TRANSPOSE_LINES(8, 2)
+TRANSPOSE_LINES(16, 1)
 
 void WFK(wf__transpose)(wf__kernels *table) {
 #define WF_SIZE(k, bytes)                     \
   table->transpose_at[k] = transpose_##bytes; \
-  table->transpose[k] = regular_##bytes;
+  table->transpose[k] = strided_##bytes;      \
+  table->transpose_lines[k] = lines_##bytes;
   WF_SIZE(0, 1)
   WF_SIZE(1, 2)
   WF_SIZE(2, 4)

@@ -43,6 +43,35 @@ static void fail_with(const wf_plan *plan) {
   fail_msg("wrong: %s (%s)", text, m.why);
 }
 
+/* Runs a plan whose strides and dtypes are set, on memory of so many bytes. */
+static void check_plan(wf_plan *plan, const int64_t bytes[2], const size_t offset[2], bool normal, uint64_t *seed) {
+  guarded buffer[2];
+  int64_t count = 1;
+  for (int d = 0; d < plan->ndim; d++) count *= plan->size[d];
+  for (int o = 0; o < 2; o++) {
+    buffer[o] = guarded_new((size_t)bytes[o], offset[o]);
+    plan->operand[o].data = buffer[o].data;
+  }
+  wf_dtype to = plan->operand[0].dtype, from = plan->operand[1].dtype;
+  random_fill(buffer[1].data, from, bytes[1] / (int64_t)wf_dtype_size(from), seed);
+  char *expected = malloc((size_t)bytes[0]);
+  memcpy(expected, buffer[0].data, (size_t)bytes[0]);
+  for (int64_t i = 0; i < count; i++)
+    wf__kernels_of(WF__ISA_REF)
+        ->convert[from][to](expected + (element(plan, 0, i) - buffer[0].data), element(plan, 1, i), 1);
+  if (normal) wf__copy_form(plan);
+  assert_ok(wf__exec(plan));
+  if (memcmp(buffer[0].data, expected, (size_t)bytes[0])) fail_with(plan);
+  assert_true(guarded_intact(&buffer[0]) && guarded_intact(&buffer[1]));
+  free(expected);
+  for (int o = 0; o < 2; o++) guarded_free(&buffer[o]);
+}
+
+static void draw_dtypes(wf_plan *plan, uint64_t *seed) {
+  plan->operand[0].dtype = (wf_dtype)(1 + random_next(seed) % 10);
+  plan->operand[1].dtype = random_next(seed) % 2 ? plan->operand[0].dtype : (wf_dtype)(1 + random_next(seed) % 10);
+}
+
 static void check_random_copy(uint64_t *seed, int64_t most, bool normal) {
   wf_plan plan = {.family = WF_FAMILY_COPY, .operands = 2, .outputs = 1};
   plan.ndim = (uint8_t)(random_next(seed) % 7);
@@ -52,28 +81,14 @@ static void check_random_copy(uint64_t *seed, int64_t most, bool normal) {
     if (count * plan.size[d] > 20000) plan.size[d] = 1;
     count *= plan.size[d];
   }
-  plan.operand[0].dtype = (wf_dtype)(1 + random_next(seed) % 10);
-  plan.operand[1].dtype = random_next(seed) % 2 ? plan.operand[0].dtype : (wf_dtype)(1 + random_next(seed) % 10);
+  draw_dtypes(&plan, seed);
   int64_t bytes[2];
-  guarded buffer[2];
+  size_t offset[2];
   for (int o = 0; o < 2; o++) {
     bytes[o] = random_layout(&plan.operand[o], plan.size, plan.ndim, o == 1, seed);
-    buffer[o] = guarded_new((size_t)bytes[o], random_next(seed) % 4 * wf_dtype_size(plan.operand[o].dtype));
-    plan.operand[o].data = buffer[o].data;
+    offset[o] = random_next(seed) % 4 * wf_dtype_size(plan.operand[o].dtype);
   }
-  random_fill(buffer[1].data, plan.operand[1].dtype, bytes[1] / (int64_t)wf_dtype_size(plan.operand[1].dtype), seed);
-  char *expected = malloc((size_t)bytes[0]);
-  memcpy(expected, buffer[0].data, (size_t)bytes[0]);
-  for (int64_t i = 0; i < count; i++)
-    wf__kernels_of(WF__ISA_REF)
-        ->convert[plan.operand[1].dtype][plan.operand[0].dtype](expected + (element(&plan, 0, i) - buffer[0].data),
-                                                                element(&plan, 1, i), 1);
-  if (normal) wf__copy_form(&plan);
-  assert_ok(wf__exec(&plan));
-  if (memcmp(buffer[0].data, expected, (size_t)bytes[0])) fail_with(&plan);
-  assert_true(guarded_intact(&buffer[0]) && guarded_intact(&buffer[1]));
-  free(expected);
-  for (int o = 0; o < 2; o++) guarded_free(&buffer[o]);
+  check_plan(&plan, bytes, offset, normal, seed);
 }
 
 /* Plans in any order of dims, then in the normal form, and with stores past the cache from the first byte on. */
@@ -89,6 +104,37 @@ static void random_copies_equal_a_loop_over_indices(void **state) {
       for (int i = 0; i < 150; i++) check_random_copy(&seed, 40, i % 2);
       for (int i = 0; i < 60; i++) check_random_copy(&seed, 300, i % 2);
     }
+  }
+  wf__copy_stream_from = stream_from;
+  assert_ok(wf_set_num_threads(1));
+}
+
+/* [outer, rows, columns] from [outer, columns, rows], each row of the destination on a line. */
+static void check_rows_on_lines(uint64_t *seed) {
+  wf_plan plan = {.family = WF_FAMILY_COPY, .operands = 2, .outputs = 1, .ndim = 3};
+  draw_dtypes(&plan, seed);
+  int64_t to = (int64_t)wf_dtype_size(plan.operand[0].dtype), from = (int64_t)wf_dtype_size(plan.operand[1].dtype);
+  int64_t outer = 1 + (int64_t)(random_next(seed) % 3), rows = 1 + (int64_t)(random_next(seed) % 700);
+  int64_t columns = 1 + (int64_t)(random_next(seed) % 200);
+  int64_t row = (columns * to + 63) / 64 * 64, column = (rows + (int64_t)(random_next(seed) % 3)) * from;
+  const int64_t size[] = {outer, rows, columns}, dst[] = {rows * row, row, to},
+                src[] = {columns * column, from, column};
+  memcpy(plan.size, size, sizeof size);
+  memcpy(plan.operand[0].stride, dst, sizeof dst);
+  memcpy(plan.operand[1].stride, src, sizeof src);
+  const int64_t bytes[] = {outer * rows * row, outer * columns * column};
+  const size_t offset[] = {0, random_next(seed) % 4 * (size_t)from};
+  check_plan(&plan, bytes, offset, true, seed);
+}
+
+static void transposes_onto_whole_lines_convert_on_the_way(void **state) {
+  (void)state;
+  uint64_t seed = 77;
+  int64_t stream_from = wf__copy_stream_from;
+  wf__copy_stream_from = 0;
+  for (int threads = 1; threads <= 2; threads++) {
+    assert_ok(wf_set_num_threads(threads));
+    for (int i = 0; i < 60; i++) check_rows_on_lines(&seed);
   }
   wf__copy_stream_from = stream_from;
   assert_ok(wf_set_num_threads(1));
@@ -160,6 +206,7 @@ static void nothing_is_touched_when_a_size_is_zero(void **state) {
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(random_copies_equal_a_loop_over_indices),
+    cmocka_unit_test(transposes_onto_whole_lines_convert_on_the_way),
     cmocka_unit_test(a_large_copy_is_the_same_on_any_number_of_threads),
     cmocka_unit_test(copies_beyond_the_cache_arrive_as_well),
     cmocka_unit_test(a_plan_without_a_source_fills),

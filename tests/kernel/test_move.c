@@ -41,16 +41,15 @@ static void gather_and_scatter_move_exactly_the_elements_asked_for(void **state)
         }
 }
 
-static void check_transpose(int isa, int k, int64_t rows, int64_t cols, int64_t gap, bool stream, uint64_t *seed) {
+static void check_transpose(int isa, int k, int64_t rows, int64_t cols, int64_t gap, uint64_t *seed) {
   int64_t size = (int64_t)1 << k;
   int64_t dst_stride = cols * size + gap * size, src_stride = rows * size + gap * size;
-  if (stream) dst_stride = (dst_stride + 63) / 64 * 64;
-  guarded dst = guarded_new((size_t)(rows * dst_stride), stream ? 0 : (size_t)size);
+  guarded dst = guarded_new((size_t)(rows * dst_stride), (size_t)size);
   guarded src = guarded_new((size_t)(cols * src_stride), (size_t)(gap * size));
   bytes_fill(src.data, src.bytes, seed);
   char *before = malloc(dst.bytes + 1);
   memcpy(before, dst.data, dst.bytes);
-  wf__kernels_of((wf__isa)isa)->transpose[k](dst.data, dst_stride, src.data, src_stride, rows, cols, stream);
+  wf__kernels_of((wf__isa)isa)->transpose[k](dst.data, dst_stride, src.data, src_stride, rows, cols);
   for (int64_t r = 0; r < rows; r++) {
     for (int64_t c = 0; c < cols; c++)
       if (memcmp(dst.data + r * dst_stride + c * size, src.data + c * src_stride + r * size, (size_t)size))
@@ -72,7 +71,95 @@ static void transposes_agree_with_index_arithmetic_at_every_size(void **state) {
   for (int isa = WF__ISA_REF; isa <= (int)best_isa(); isa++)
     for (int k = 0; k < WF__ELEMENT_SIZES; k++)
       for (int r = 0; r < 18; r++)
-        for (int c = 0; c < 18; c++) check_transpose(isa, k, edges[r], edges[c], (r + c) % 3, (r + c) % 2, &seed);
+        for (int c = 0; c < 18; c++) check_transpose(isa, k, edges[r], edges[c], (r + c) % 3, &seed);
+}
+
+typedef struct lines_case {
+  int64_t rows, cols, lines, staged;
+  bool ahead, has_next;
+  int64_t from_size, size;
+  wf__convert_fn convert; /* NULL: moved as they are */
+} lines_case;
+
+/* Against index arithmetic, elements converted by ref/; what lies between the destination's rows and behind the stage stays as it is. */
+static void check_lines(int isa, const lines_case *c, const char *values, wf__convert_fn by_ref) {
+  int64_t src_stride = c->rows * c->from_size + c->from_size, dst_stride = (c->cols * c->size + 127) / 64 * 64;
+  int64_t strip = c->lines * 64 / c->size;
+  guarded dst = guarded_new((size_t)(c->rows * dst_stride), 0);
+  guarded src = guarded_new((size_t)(c->cols * src_stride), (size_t)c->from_size);
+  guarded stage = guarded_new((size_t)(strip * wf__lines_pitch(c->staged * c->size)), 0);
+  memcpy(src.data, values, src.bytes);
+  memset(dst.data, 0x3c, dst.bytes);
+  wf__lines_how how = {.convert = c->convert,
+                       .from_size = c->from_size,
+                       .lines = c->lines,
+                       .staged = c->staged,
+                       .ahead = c->ahead,
+                       .next = c->has_next ? src.data : NULL,
+                       .stage = stage.data};
+  int k = __builtin_ctz((unsigned)c->size);
+  wf__kernels_of((wf__isa)isa)->transpose_lines[k](dst.data, dst_stride, src.data, src_stride, c->rows, c->cols, &how);
+  wf__stream_fence();
+  for (int64_t row = 0; row < c->rows; row++) {
+    for (int64_t col = 0; col < c->cols; col++) {
+      char expected[16];
+      by_ref(expected, src.data + col * src_stride + row * c->from_size, c->convert ? 1 : c->size);
+      if (memcmp(dst.data + row * dst_stride + col * c->size, expected, (size_t)c->size))
+        fail_msg("%s, %d to %d bytes, %d x %d, %d lines, %d staged: wrong at %d, %d", wf__cpu_isa_name((wf__isa)isa),
+                 (int)c->from_size, (int)c->size, (int)c->rows, (int)c->cols, (int)c->lines, (int)c->staged, (int)row,
+                 (int)col);
+    }
+    for (int64_t b = c->cols * c->size; b < dst_stride; b++) assert_int_equal(dst.data[row * dst_stride + b], 0x3c);
+  }
+  assert_true(guarded_intact(&dst) && guarded_intact(&src) && guarded_intact(&stage));
+  guarded_free(&dst);
+  guarded_free(&src);
+  guarded_free(&stage);
+}
+
+static lines_case random_lines_case(int64_t from_size, int64_t size, uint64_t *seed) {
+  lines_case c = {.from_size = from_size, .size = size};
+  c.rows = 1 + (int64_t)(random_next(seed) % (random_next(seed) % 4 ? 40 : 200));
+  c.cols = 1 + (int64_t)(random_next(seed) % (random_next(seed) % 4 ? 80 : 300));
+  c.lines = 1 << random_next(seed) % 3;
+  c.staged = (64 << random_next(seed) % 4) / size;
+  c.ahead = random_next(seed) % 2;
+  c.has_next = random_next(seed) % 2;
+  return c;
+}
+
+static void move_bytes(void *dst, const void *src, int64_t bytes) { memcpy(dst, src, (size_t)bytes); }
+
+static void whole_lines_are_transposed_at_every_size(void **state) {
+  (void)state;
+  uint64_t seed = 63;
+  char *values = malloc(300 * 201 * 16);
+  bytes_fill(values, 300 * 201 * 16, &seed);
+  for (int isa = WF__ISA_REF; isa <= (int)best_isa(); isa++)
+    for (int k = 0; k < WF__ELEMENT_SIZES; k++)
+      for (int i = 0; i < 60; i++) {
+        lines_case c = random_lines_case(1 << k, 1 << k, &seed);
+        check_lines(isa, &c, values, move_bytes);
+      }
+  free(values);
+}
+
+static void whole_lines_are_converted_between_all_dtypes_on_the_way(void **state) {
+  (void)state;
+  uint64_t seed = 64;
+  char *values = malloc(300 * 201 * 8);
+  for (int from = 1; from < WF_DTYPE_COUNT; from++) {
+    random_fill(values, (wf_dtype)from, 300 * 201, &seed);
+    for (int to = 1; to < WF_DTYPE_COUNT; to++)
+      for (int isa = WF__ISA_REF; isa <= (int)best_isa(); isa++)
+        for (int i = 0; i < 6 && from != to; i++) {
+          int64_t from_size = (int64_t)wf_dtype_size((wf_dtype)from), size = (int64_t)wf_dtype_size((wf_dtype)to);
+          lines_case c = random_lines_case(from_size, size, &seed);
+          c.convert = wf__kernels_of((wf__isa)isa)->convert[from][to];
+          check_lines(isa, &c, values, wf__kernels_of(WF__ISA_REF)->convert[from][to]);
+        }
+  }
+  free(values);
 }
 
 /* A permutation of n places, `apart` bytes between neighbours. */
@@ -192,6 +279,8 @@ static void streaming_copies_and_fills_stay_inside_their_bytes(void **state) {
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(gather_and_scatter_move_exactly_the_elements_asked_for),
     cmocka_unit_test(transposes_agree_with_index_arithmetic_at_every_size),
+    cmocka_unit_test(whole_lines_are_transposed_at_every_size),
+    cmocka_unit_test(whole_lines_are_converted_between_all_dtypes_on_the_way),
     cmocka_unit_test(transposes_between_listed_places_touch_nothing_else),
     cmocka_unit_test(rows_are_split_and_joined_element_by_element),
     cmocka_unit_test(short_runs_of_any_length_move_whole),

@@ -17,6 +17,18 @@ static inline void transpose(char *dst, int64_t dst_stride, const char *src, int
   for (int64_t r = 0; r < rows; r++) gather(dst + r * dst_stride, src + r * (int64_t)size, src_stride, cols, size);
 }
 
+/* Element by element: nothing passes a cache here. */
+static inline void transpose_lines(char *dst, int64_t dst_stride, const char *src, int64_t src_stride, int64_t rows,
+                                   int64_t cols, const wf__lines_how *how, size_t size) {
+  for (int64_t r = 0; r < rows; r++)
+    for (int64_t c = 0; c < cols; c++) {
+      const char *from = src + c * src_stride + r * how->from_size;
+      char *to = dst + r * dst_stride + c * (int64_t)size;
+      if (how->convert) how->convert(to, from, 1);
+      else memcpy(to, from, size);
+    }
+}
+
 static inline void transpose_at(char *dst, const int64_t *to, const char *src, const int64_t *from, int64_t rows,
                                 int64_t cols, size_t size) {
   for (int64_t r = 0; r < rows; r++)
@@ -39,9 +51,12 @@ static inline void interleave(char *dst, const char *src, const int64_t *from, i
     scatter(dst, stride, src, n, bytes);                                                                             \
   }                                                                                                                  \
   static void transpose_##bytes(void *dst, int64_t dst_stride, const void *src, int64_t src_stride, int64_t rows,    \
-                                int64_t cols, bool stream) {                                                         \
-    (void)stream;                                                                                                    \
+                                int64_t cols) {                                                                      \
     transpose(dst, dst_stride, src, src_stride, rows, cols, bytes);                                                  \
+  }                                                                                                                  \
+  static void transpose_lines_##bytes(void *dst, int64_t dst_stride, const void *src, int64_t src_stride,            \
+                                      int64_t rows, int64_t cols, const wf__lines_how *how) {                        \
+    transpose_lines(dst, dst_stride, src, src_stride, rows, cols, how, bytes);                                       \
   }                                                                                                                  \
   static void transpose_at_##bytes(void *dst, const int64_t *to, const void *src, const int64_t *from, int64_t rows, \
                                    int64_t cols) {                                                                   \
@@ -77,12 +92,13 @@ static void move_units(void *dst, int64_t dst_stride, const void *src, int64_t s
 }
 
 void wf__move_ref(wf__kernels *table) {
-#define WF_SIZE(k, bytes)                        \
-  table->gather[k] = gather_##bytes;             \
-  table->scatter[k] = scatter_##bytes;           \
-  table->transpose[k] = transpose_##bytes;       \
-  table->transpose_at[k] = transpose_at_##bytes; \
-  table->deinterleave[k] = deinterleave_##bytes; \
+#define WF_SIZE(k, bytes)                              \
+  table->gather[k] = gather_##bytes;                   \
+  table->scatter[k] = scatter_##bytes;                 \
+  table->transpose[k] = transpose_##bytes;             \
+  table->transpose_at[k] = transpose_at_##bytes;       \
+  table->transpose_lines[k] = transpose_lines_##bytes; \
+  table->deinterleave[k] = deinterleave_##bytes;       \
   table->interleave[k] = interleave_##bytes;
   WF_SIZE(0, 1)
   WF_SIZE(1, 2)
