@@ -154,6 +154,26 @@ static void set_args(wf__pointwise_args *args, wf__class class, const wf_plan *p
   }
 }
 
+static double input_double(const job *j, int k) { return wf__scalar_double(wf__scalar_load(j->wide, j->in[k].number)); }
+static int64_t input_int(const job *j, int k) { return wf__scalar_int(wf__scalar_load(j->wide, j->in[k].number)); }
+
+/* An operand that is one number needn't be read: x + y, x - y and x · y are p x + q then, rounded once as well. -0 adds nothing, not even a sign. */
+static void fold_number(job *j, const wf_plan *plan, int op) {
+  wf__pointwise_args *a = &j->args;
+  bool is_product = op == WF__PW_MUL, is_sum = op == WF__PW_ADD || op == WF__PW_SUB;
+  bool is_float = j->class == WF__CLASS_F32 || j->class == WF__CLASS_F64;
+  if (!is_product && !(is_sum && a->f[0] == 1 && a->i[0] == 1)) return;
+  if (j->in[1].present || !j->in[0].present || plan->compute == WF_BOOL) return;
+  double f = is_float ? input_double(j, 1) : 0;
+  int64_t i = is_float ? 0 : input_int(j, 1);
+  j->fn = j->kernels->pointwise[j->class][WF__PW_AFFINE];
+  j->inputs = 1;
+  a->f[0] = is_product ? f : 1;
+  a->f[1] = is_product ? -0.0 : op == WF__PW_ADD ? f : -f;
+  a->i[0] = is_product ? i : 1;
+  a->i[1] = is_product ? 0 : op == WF__PW_ADD ? i : (int64_t)(0 - (uint64_t)i);
+}
+
 static bool divides_integers(wf__class class, int op) {
   return class != WF__CLASS_F32 && class != WF__CLASS_F64 &&
          (op == WF__PW_DIV_TRUNC || op == WF__PW_DIV_FLOOR || op == WF__PW_FMOD || op == WF__PW_REMAINDER);
@@ -177,13 +197,13 @@ static wf_status check_divisors(const job *j, const wf_plan *plan) {
   wf__walk_of(&walk, &divisor, 1, last >= 0 ? 1u << last : 0);
   wf__walk_seek(&walk, 0, &at);
   wf__pw_blocks b;
-  int64_t value[WF__PW_BLOCK];
+  wf__reduce_fn take = j->kernels->reduce[j->class][WF__REDUCE_COUNT];
   for (int64_t row = 0; row < walk.count; row++, wf__walk_next(&walk, &at))
     for (int64_t i = 0; i < n; i += WF__PW_BLOCK) {
       int64_t count = n - i < WF__PW_BLOCK ? n - i : WF__PW_BLOCK;
-      j->kernels->convert[j->wide][WF_I64](value, wf__pw_load(j, 1, at.at[0] + i * stride, stride, &b, count), count);
-      for (int64_t c = 0; c < count; c++)
-        if (value[c] == 0) return fail_division();
+      wf__reduce_state others = {.integer = 0};
+      take(&others, wf__pw_load(j, 1, at.at[0] + i * stride, stride, &b, count), count, 0, 0, 0);
+      if (others.integer < count) return fail_division();
     }
   return WF_OK;
 }
@@ -243,6 +263,7 @@ __attribute__((noinline)) static wf_status run_job(const wf_plan *plan) {
     if (refuses_bool(op)) return wf__no_kernel(kernel_name(op, name), WF_BOOL);
     if (op == WF__PW_BITWISE_NOT) op = WF__PW_LOGICAL_NOT; /* ~1 isn't 0 in i64 */
   }
+  if (op == WF__PW_POW_SCALAR_EXP && class >= WF__CLASS_I64 && wf__scalar_int(plan->scalar[0]) == 2) op = WF__PW_SQUARE;
   wf__pointwise_fn fn = kernels->pointwise[class][op];
   if (!fn) return wf__no_kernel(kernel_name(op, name), (wf_dtype)plan->compute);
   int64_t count = 1;
@@ -257,6 +278,7 @@ __attribute__((noinline)) static wf_status run_job(const wf_plan *plan) {
   for (int k = 0; k < j.inputs; k++) set_input(&j, plan, k);
   set_output(&j, plan, op);
   set_args(&j.args, class, plan);
+  fold_number(&j, plan, op);
   if (divides_integers(class, op)) WF__TRY(check_divisors(&j, plan));
   wf__pw_run(&j, plan, count);
   return WF_OK;

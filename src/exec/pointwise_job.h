@@ -7,7 +7,7 @@
 #include "exec/walk.h"
 
 #define WF__PW_INPUTS 3
-#define WF__PW_BLOCK 512 /* elements; at most 4 KiB an operand, four of them in L1 */
+#define WF__PW_BLOCK 512 /* elements of 8 bytes: 4 KiB an operand, four of them in L1 */
 
 typedef struct wf__pw_input {
   bool present;
@@ -30,6 +30,7 @@ typedef struct wf__pw_job {
   wf__convert_fn from_compute; /* then compute to the output's dtype */
   int out_log;
   int64_t out_size;
+  int64_t block;        /* elements that a block has room for, whatever they are on their road */
   bool has_result_copy; /* the kernel can't write to the output itself */
   bool stream;          /* the output goes past the cache */
   /* loops */
@@ -49,7 +50,7 @@ typedef struct wf__pw_blocks {
   char result[WF__PW_BLOCK * 8] __attribute__((aligned(64)));
 } wf__pw_blocks;
 
-/* Where the kernel finds n elements (at most a block) of input k, which begin at src. */
+/* Where the kernel finds n elements (at most j->block) of input k, which begin at src. */
 const void *wf__pw_load(const wf__pw_job *j, int k, const char *src, int64_t stride, wf__pw_blocks *b, int64_t n);
 /* Runs a job of `count` elements over the plan's operands. */
 void wf__pw_run(wf__pw_job *j, const wf_plan *plan, int64_t count);

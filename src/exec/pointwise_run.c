@@ -14,7 +14,7 @@
 #include "exec/pointwise_job.h"
 #include "exec/threads.h"
 
-#define BLOCK WF__PW_BLOCK
+#define BLOCK_BYTES (WF__PW_BLOCK * 8)
 #define CHUNK 16384 /* elements of a row that a thread takes at a time */
 /* Bytes of a block whose lines are then stored past the cache. Longer ones part reading from writing: of memcpy, an addition of 64 MiB
  * reaches 1.40 with 1 or 2 KiB, 1.30 with 4, 1.25 with 16 (f32, AVX-512, one core); writing without the block 1.41, into the cache 1.02. */
@@ -40,11 +40,14 @@ typedef wf__pw_blocks blocks;
 static void fill_constant(const job *j, int k, const char *src, blocks *b, int64_t n) {
   const input *in = &j->in[k];
   char one[8], spare[8];
+  char pattern[LINE];
   const char *now = one;
   if (!in->present) now = in->number;
   else if (wf__casts(&in->cast)) wf__cast_into(&in->cast, one, src, spare, 1);
   else now = src;
-  j->kernels->gather[in->log_wide](b->value[k], now, 0, n);
+  int64_t size = (int64_t)1 << in->log_wide;
+  for (int64_t i = 0; i < LINE; i += size) memcpy(pattern + i, now, (size_t)size);
+  j->kernels->fill(b->value[k], pattern, n * size, false);
 }
 
 const void *wf__pw_load(const job *j, int k, const char *src, int64_t stride, blocks *b, int64_t n) {
@@ -57,7 +60,7 @@ const void *wf__pw_load(const job *j, int k, const char *src, int64_t stride, bl
     consecutive = where;
   }
   if (!cast) return consecutive;
-  char spare[BLOCK * 8];
+  char spare[BLOCK_BYTES];
   wf__cast_into(&in->cast, b->value[k], consecutive, spare, n);
   return b->value[k];
 }
@@ -98,7 +101,7 @@ static void do_row(const job *j, char *const *at, const int64_t *stride, blocks 
   const void *in[WF__PW_INPUTS];
   bool in_place[WF__PW_INPUTS], direct = !j->has_result_copy && stride[0] == j->out_size, whole = direct;
   bool stream = j->stream && stride[0] == j->out_size;
-  int64_t most = stream && STREAM_BLOCK / j->out_size < BLOCK ? STREAM_BLOCK / j->out_size : BLOCK;
+  int64_t most = stream && STREAM_BLOCK / j->out_size < j->block ? STREAM_BLOCK / j->out_size : j->block;
   for (int k = 0; k < j->inputs; k++) {
     const input *o = &j->in[k];
     bool constant = is_constant(o, stride[k + 1]);
@@ -175,7 +178,7 @@ static const void *pack(const job *j, int k, const char *src, int64_t rows, bloc
     else j->kernels->gather[in->log_size](to + r * bytes, src + r * row, stride, j->n);
   }
   if (!cast) return to;
-  char spare[BLOCK * 8];
+  char spare[BLOCK_BYTES];
   wf__cast_into(&in->cast, b->value[k], to, spare, rows * j->n);
   return b->value[k];
 }
@@ -330,7 +333,7 @@ static bool packs(const job *j, const wf_plan *plan) {
 static void run_packed(job *j, const wf_plan *plan) {
   int last = plan->ndim - 1;
   set_second_dim(j, plan, last - 1);
-  j->tile_rows = BLOCK / j->n < j->rows ? BLOCK / j->n : j->rows;
+  j->tile_rows = j->block / j->n < j->rows ? j->block / j->n : j->rows;
   j->chunks = (j->rows + j->tile_rows - 1) / j->tile_rows;
   wf__walk_of(&j->walk, plan, j->inputs + 1, 3u << (last - 1));
   int64_t unit = j->n * (j->rows < j->tile_rows ? j->rows : j->tile_rows);
@@ -343,8 +346,19 @@ static bool overwrites_input(const job *j, const wf_plan *plan) {
   return false;
 }
 
+/* Elements of the widest form that any operand has between memory and the kernel fill a block. */
+static int64_t block_of(const job *j, const wf_plan *plan) {
+  int64_t widest = (int64_t)wf_dtype_size((wf_dtype)plan->compute), wide = (int64_t)wf_dtype_size(j->wide);
+  if (wide > widest) widest = wide;
+  if (j->out_size > widest) widest = j->out_size;
+  for (int k = 0; k < j->inputs; k++)
+    if (j->in[k].present && j->in[k].size > widest) widest = j->in[k].size;
+  return BLOCK_BYTES / widest;
+}
+
 void wf__pw_run(job *j, const wf_plan *plan, int64_t count) {
   int last = plan->ndim - 1;
+  j->block = block_of(j, plan);
   j->n = last >= 0 ? plan->size[last] : 1;
   for (int o = 0; o <= j->inputs; o++)
     j->stride[o] = last >= 0 && (o == 0 || j->in[o - 1].present) ? plan->operand[o].stride[last] : 0;

@@ -23,8 +23,6 @@ UNARY(GELU, x *wf__normal_cdf(x))
 /* (1 + tanh u) / 2 is the sigmoid of 2 u. */
 UNARY(GELU_TANH, x / (1.0f + wf__expf(-2.0f * wf__gelu_inner(x))))
 UNARY(SILU, x / (1.0f + wf__expf(-x)))
-UNARY(POWER_3, x *x *x)
-UNARY(POWER_MINUS_2, 1.0f / (x * x))
 BINARY(GELU_BACKWARD, x *WF__FMAF(y, wf__normal_pdf(y), wf__normal_cdf(y)))
 
 static void ELU_f32(void *out, const void *const *in, int64_t n, const wf__pointwise_args *a) {
@@ -128,26 +126,14 @@ static void POW_f32(void *out, const void *const *in, int64_t n, const wf__point
 }
 
 /* Any exponent: as a tensor of it, for conditions that don't change along the loop keep the compiler from vectorising. */
-static void general_power(void *out, const void *const *in, int64_t n, float exponent) {
+static void general_power_f32(void *out, const void *const *in, int64_t n, const wf__pointwise_args *a) {
   enum { BLOCK = 256 };
   float same[BLOCK];
-  for (int i = 0; i < BLOCK; i++) same[i] = exponent;
+  for (int i = 0; i < BLOCK; i++) same[i] = (float)a->f[0];
   for (int64_t at = 0; at < n; at += BLOCK) {
     const void *pair[] = {(const float *)in[0] + at, same};
     POW_f32((float *)out + at, pair, n - at < BLOCK ? n - at : BLOCK, NULL);
   }
-}
-
-/* Exponents that PyTorch computes without pow are a multiplication or a root here as well. */
-static void POW_SCALAR_EXP_f32(void *out, const void *const *in, int64_t n, const wf__pointwise_args *a) {
-  double e = a->f[0];
-  if (e == 2) SQUARE_f32(out, in, n, a);
-  else if (e == 3) POWER_3_f32(out, in, n, a);
-  else if (e == 0.5) SQRT_f32(out, in, n, a);
-  else if (e == -0.5) RSQRT_f32(out, in, n, a);
-  else if (e == -1) RECIPROCAL_f32(out, in, n, a);
-  else if (e == -2) POWER_MINUS_2_f32(out, in, n, a);
-  else general_power(out, in, n, (float)e);
 }
 
 void WFK(wf__pointwise_f32)(wf__kernels *table) {
@@ -160,7 +146,7 @@ void WFK(wf__pointwise_f32)(wf__kernels *table) {
   WF_OP(LOG)
   WF_OP(LOG1P) WF_OP(TANH) WF_OP(SIGMOID) WF_OP(ERF) WF_OP(GELU) WF_OP(GELU_TANH) WF_OP(SILU) WF_OP(GELU_BACKWARD)
       WF_OP(ELU) WF_OP(SOFTPLUS) WF_OP(SOFTPLUS_BACKWARD) WF_OP(SILU_BACKWARD) WF_OP(GELU_TANH_BACKWARD)
-          WF_OP(POW_SCALAR_EXP) WF_OP(POW) WF_OP(SIN) WF_OP(COS) WF_OP(TAN) WF_OP(LOG2)
+          WF_OP(POW) WF_OP(SIN) WF_OP(COS) WF_OP(TAN) WF_OP(LOG2)
 #undef WF_OP
   /* clang-format on */
 }

@@ -14,6 +14,12 @@
 
 UNARY(EXP, wf__exp(x))
 
+static void general_power_f64(void *out, const void *const *in, int64_t n, const wf__pointwise_args *a) {
+  const double *s = in[0], e = a->f[0];
+  double *d = out;
+  for (int64_t i = 0; i < n; i++) d[i] = pow(s[i], e);
+}
+
 void WFK(wf__pointwise_f64)(wf__kernels *table) {
   exact_f64(table->pointwise[WF__CLASS_F64]);
   table->pointwise[WF__CLASS_F64][WF__PW_EXP] = EXP_f64;

@@ -10,6 +10,8 @@
 #undef BITS
 #undef LOOP
 
+/* By floats that hold the operands exactly: a quotient that isn't whole lies further from the next integer than it is rounded by. */
+#define QUOTIENT(x, y) ((y) == -1 ? (int32_t)(0 - (uint32_t)(x)) : (int32_t)((double)(x) / ((y) == -1 ? 1 : (y))))
 #define T int32_t
 #define BITS uint32_t
 #define LOOP(name) name##_i32
@@ -18,6 +20,8 @@
 #undef BITS
 #undef LOOP
 
+#undef QUOTIENT
+#define QUOTIENT(x, y) ((int32_t)((float)(x) / (float)(y)))
 #define T int16_t
 #define BITS uint32_t
 #define LOOP(name) name##_i16

@@ -1,6 +1,6 @@
 /* Loops of the pointwise operators on integers that vectorise, for one element type: T (the type), BITS (the type whose arithmetic wraps like
- * T's) and LOOP(name), which names the functions, are defined by whoever includes it. Not here and so left to ref/: division, remainders and
- * powers. */
+ * T's) and LOOP(name), which names the functions, are defined by whoever includes it. QUOTIENT(x, y), where it is defined, is x / y in 32 bits.
+ * Not here and so left to ref/: powers, and division in 64 bits. */
 
 #define NUMBER(k) ((T)a->i[k])
 #define NUMBERS                         \
@@ -27,6 +27,16 @@
     }                                                                                                \
   }
 
+#define TERNARY(NAME, R, EXPRESSION)                                                                 \
+  static void LOOP(NAME)(void *out, const void *const *in, int64_t n, const wf__pointwise_args *a) { \
+    const T *s = in[0], *t = in[1], *u = in[2];                                                      \
+    R *d = out;                                                                                      \
+    NUMBERS WF__VECTOR_LOOP for (int64_t i = 0; i < n; i++) {                                        \
+      const T x = s[i], y = t[i], z = u[i];                                                          \
+      d[i] = (R)(EXPRESSION);                                                                        \
+    }                                                                                                \
+  }
+
 /* Whether x is below 0: the highest bit, once widened. Comparing an unsigned type with 0 is warned of. */
 #define IS_NEGATIVE(x) ((BITS)(x) >> (8 * sizeof(BITS) - 1))
 
@@ -41,6 +51,16 @@ UNARY(CLAMP_HIGH, T, x < q ? x : q)
 UNARY(CLAMP_BOTH, T, (x > p ? x : p) < q ? (x > p ? x : p) : q)
 UNARY(AFFINE, T, (BITS)p *(BITS)x + (BITS)q)
 UNARY(LOGICAL_NOT, uint8_t, x == 0)
+TERNARY(ADDCMUL, T, (BITS)x + (BITS)p * (BITS)y * (BITS)z)
+#if defined(QUOTIENT)
+/* What of x the divisor leaves, and whether it is on the other side of 0 than Python's, which has the divisor's sign. No y is 0 here. */
+static inline int32_t LOOP(rest)(T x, T y) { return (int32_t)((BITS)x - (BITS)(QUOTIENT(x, y)) * (BITS)y); }
+static inline bool LOOP(is_beyond)(T x, T y) { return (LOOP(rest)(x, y) != 0) & (IS_NEGATIVE(x) != IS_NEGATIVE(y)); }
+BINARY(DIV_TRUNC, T, QUOTIENT(x, y))
+BINARY(DIV_FLOOR, T, (BITS)(QUOTIENT(x, y)) - LOOP(is_beyond)(x, y))
+BINARY(FMOD, T, LOOP(rest)(x, y))
+BINARY(REMAINDER, T, LOOP(rest)(x, y) + (LOOP(is_beyond)(x, y) ? y : 0))
+#endif
 BINARY(ADD_PLAIN, T, (BITS)x + (BITS)y)
 BINARY(ADD_SCALED, T, (BITS)x + (BITS)p * (BITS)y)
 BINARY(SUB_PLAIN, T, (BITS)x - (BITS)y)
@@ -70,9 +90,14 @@ static void LOOP(put)(wf__pointwise_fn *entry) {
   WF_OP(NEG) WF_OP(ABS) WF_OP(SIGN) WF_OP(SQUARE) WF_OP(BITWISE_NOT) WF_OP(RELU) WF_OP(CLAMP) WF_OP(AFFINE) WF_OP(LOGICAL_NOT)
   WF_OP(ADD) WF_OP(SUB) WF_OP(MUL) WF_OP(MAXIMUM) WF_OP(MINIMUM) WF_OP(BITWISE_AND) WF_OP(BITWISE_OR) WF_OP(BITWISE_XOR)
   WF_OP(THRESHOLD_BACKWARD) WF_OP(EQ) WF_OP(NE) WF_OP(LT) WF_OP(LE) WF_OP(GT) WF_OP(GE) WF_OP(LOGICAL_AND) WF_OP(LOGICAL_OR)
-  WF_OP(LOGICAL_XOR) WF_OP(WHERE) WF_OP(MASKED_FILL)
+  WF_OP(LOGICAL_XOR) WF_OP(WHERE) WF_OP(MASKED_FILL) WF_OP(ADDCMUL)
       /* clang-format on */
       entry[WF__PW_HARDTANH] = LOOP(CLAMP);
+#if defined(QUOTIENT)
+  /* clang-format off */
+  WF_OP(DIV_TRUNC) WF_OP(DIV_FLOOR) WF_OP(FMOD) WF_OP(REMAINDER)
+  /* clang-format on */
+#endif
 #undef WF_OP
 }
 
@@ -81,3 +106,4 @@ static void LOOP(put)(wf__pointwise_fn *entry) {
 #undef IS_NEGATIVE
 #undef UNARY
 #undef BINARY
+#undef TERNARY

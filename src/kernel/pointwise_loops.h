@@ -1,5 +1,5 @@
 /* Loops of the pointwise operators that hardware does exactly, for one element type: T (the type), FUSED (x · y + z), SQRT, ABS and
- * LOOP(name), which names the functions, are defined by whoever includes it. Written for the vectoriser: choices are selects. */
+ * LOOP(name), which names the functions, are defined by whoever includes it, and general_power, any power by a number. Written for the vectoriser: choices are selects. */
 
 /* Numbers of the operator as locals, so that they stay in registers. */
 #define NUMBER(k) ((T)a->f[k])
@@ -69,10 +69,13 @@ UNARY(RSQRT, 1 / ROOT(x))
 UNARY(RECIPROCAL, 1 / x)
 UNARY(RELU, x < 0 ? 0 : x)
 UNARY(LEAKY_RELU, x > 0 ? x : x * p)
-UNARY(CLAMP_BOTH, LOOP(smaller)(LOOP(larger)(x, p), q))
 UNARY(AFFINE, FUSED(p, x, q))
-UNARY(CLAMP_LOW, LOOP(larger)(x, p))
-UNARY(CLAMP_HIGH, LOOP(smaller)(x, q))
+/* Comparisons with NaN leave x as it is, so that a NaN stays; one among the bounds is added. -0 adds nothing. */
+#define ODD(p) ((p) != (p) ? (p) : (T)-0.0)
+UNARY(CLAMP_LOW, (x < p ? p : x) + ODD(p))
+UNARY(CLAMP_HIGH, (x > q ? q : x) + ODD(q))
+UNARY(CLAMP_BOTH, ((x < p ? p : x) > q ? q : (x < p ? p : x)) + ODD(p) + ODD(q))
+#undef ODD
 TRUTH(ISNAN, x != x)
 TRUTH(ISINF, ABSOLUTE(x) == (T)INFINITY)
 TRUTH(ISFINITE, ABSOLUTE(x) < (T)INFINITY)
@@ -112,6 +115,22 @@ BINARY(DIV_TRUNC, WF__BUILTIN(trunc)(x / y))
 
 #include "kernel/pointwise_choices.h"
 
+UNARY(POWER_3, x *x *x)
+UNARY(POWER_MINUS_2, 1 / (x * x))
+static void LOOP(general_power)(void *out, const void *const *in, int64_t n, const wf__pointwise_args *a);
+
+/* Exponents that PyTorch computes without pow are a multiplication or a root here as well. */
+static void LOOP(POW_SCALAR_EXP)(void *out, const void *const *in, int64_t n, const wf__pointwise_args *a) {
+  double e = a->f[0];
+  if (e == 2) LOOP(SQUARE)(out, in, n, a);
+  else if (e == 3) LOOP(POWER_3)(out, in, n, a);
+  else if (e == 0.5) LOOP(SQRT)(out, in, n, a);
+  else if (e == -0.5) LOOP(RSQRT)(out, in, n, a);
+  else if (e == -1) LOOP(RECIPROCAL)(out, in, n, a);
+  else if (e == -2) LOOP(POWER_MINUS_2)(out, in, n, a);
+  else LOOP(general_power)(out, in, n, a);
+}
+
 static void LOOP(exact)(wf__pointwise_fn *entry) {
 #define WF_OP(NAME) entry[WF__PW_##NAME] = LOOP(NAME);
   /* clang-format off */
@@ -123,7 +142,7 @@ static void LOOP(exact)(wf__pointwise_fn *entry) {
           WF_OP(DIV) WF_OP(MAXIMUM) WF_OP(MINIMUM) WF_OP(THRESHOLD_BACKWARD) WF_OP(SIGMOID_BACKWARD)
               WF_OP(TANH_BACKWARD) WF_OP(LEAKY_RELU_BACKWARD) WF_OP(HARDTANH_BACKWARD) WF_OP(EQ) WF_OP(NE) WF_OP(LT)
                   WF_OP(LE) WF_OP(GT) WF_OP(GE) WF_OP(LOGICAL_AND) WF_OP(LOGICAL_OR) WF_OP(LOGICAL_XOR) WF_OP(LERP)
-                      WF_OP(ADDCMUL) WF_OP(ADDCDIV) WF_OP(WHERE) WF_OP(MASKED_FILL)
+                      WF_OP(ADDCMUL) WF_OP(ADDCDIV) WF_OP(WHERE) WF_OP(MASKED_FILL) WF_OP(POW_SCALAR_EXP)
   /* clang-format on */
 #if defined(__SSE4_1__)
       /* clang-format off */
