@@ -27,7 +27,8 @@ typedef struct wf_copy_explanation {
   const char *convert; /* when elements are cast */
   const char *stores;  /* how results are stored, and why */
   bool streaming;      /* stores go past the cache */
-  bool temporary;      /* both sides overlap: a copy of the source is made first, and the method is for either */
+  bool
+      temporary; /* both sides overlap: a packed copy of the source is made first, and all the rest tells the copy from there */
   int ndim;
   int64_t size[WF_MAX_DIMS];
   int64_t dst_step[WF_MAX_DIMS];

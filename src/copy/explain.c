@@ -59,22 +59,35 @@ static wf_status say_method(wf_copy_explanation *e, const wf_plan *plan) {
   return say(e, methods[m.how].method, methods[m.how].name, m.why);
 }
 
+/* The plan of the second half: from the copy that is made first, which is packed, to dst. */
+static wf_status plan_from_temporary(wf_plan *plan, const wf_tensor *dst, const wf_tensor *src) {
+  wf__layout layout;
+  wf__layout_preserve(&src->layout, &layout);
+  wf_tensor *packed = wf__tensor_alias(src, (wf_dtype)src->dtype, &layout); /* for its strides; nobody reads it */
+  if (!packed) return wf__self.pending;
+  wf_status status = wf__copy_plan(plan, dst, packed);
+  wf__tensor_release(packed);
+  wf__copy_form(plan);
+  return status;
+}
+
 static wf_status tell(const wf_tensor *dst, const wf_tensor *src, wf_copy_explanation *e) {
   wf_plan plan;
   *e = (wf_copy_explanation){.way = "", .convert = "", .stores = ""};
   if (src) WF__TRY(wf__copy_plan(&plan, dst, src));
   else wf__copy_fill_plan(&plan, dst);
   wf__copy_form(&plan);
+  bool nothing = dst->layout.numel == 0, stays = src && !nothing && wf__copy_is_onto_itself(&plan);
+  e->temporary = src && !nothing && !stays && dst->storage == src->storage && wf__copy_disturbs_source(&plan);
+  if (e->temporary) WF__TRY(plan_from_temporary(&plan, dst, src));
   say_form(e, &plan);
-  if (dst->layout.numel == 0) return say(e, WF_METHOD_NOTHING, "nothing", "there are no elements");
+  if (nothing) return say(e, WF_METHOD_NOTHING, "nothing", "there are no elements");
+  if (stays) return say(e, WF_METHOD_NOTHING, "nothing", "each element is at its place already");
   int64_t to = (int64_t)wf_dtype_size(plan.operand[0].dtype), from = src ? (int64_t)wf__itemsize(src) : 0;
-  if (src && wf__copy_is_onto_itself(&plan))
-    return say(e, WF_METHOD_NOTHING, "nothing", "each element is at its place already");
   e->bytes_written = wf__copy_distinct(&plan, 0) * to;
   e->bytes_read = src ? wf__copy_distinct(&plan, 1) * from : 0;
   if (src && wf__device_of(dst) != wf__device_of(src))
     return say(e, WF_METHOD_TRANSFER, "transfer", "source and destination are on different devices");
-  e->temporary = src && dst->storage == src->storage && wf__copy_disturbs_source(&plan);
   return say_method(e, &plan);
 }
 

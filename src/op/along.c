@@ -9,25 +9,29 @@ static wf__node *node_of(const wf__change *c) {
   return node;
 }
 
-wf_tensor *wf__changed(const wf__change *c) {
+wf_tensor *wf__changed(wf__change *c) {
+  WF__TRY_OR(c->check(c), NULL);
   wf_tensor *out = wf__copied(c->self, WF_FORMAT_CONTIGUOUS);
   wf__node *node = out ? node_of(c) : NULL;
   if (out && !wf__self.pending) c->write(c, out);
   return wf__finish(out, node);
 }
 
-static wf_status check_overlaps(const wf__change *c) {
+wf_status wf__change_check_overlap(const wf__change *c) {
   if (c->warns) wf__warn_of_overlap(c->self, "index_fill_", "tensor[mask] = scalar");
   else WF__TRY(wf__check_internal_overlap(c->self));
   WF__TRY(wf__check_no_overlap(c->self, c->index));
   return c->source ? wf__check_no_overlap(c->self, c->source) : WF_OK;
 }
 
-wf_status wf__change_in_place(const wf__change *c) {
+wf_status wf__change_in_place(wf__change *c) {
   const wf_tensor *inputs[] = {c->self, c->source};
   wf_tensor *self = (wf_tensor *)c->self;
+  c->in_place = true;
+  WF__TRY(wf__given(self, "self"));
   WF__TRY(wf__inplace_check(self, inputs, 2));
-  WF__TRY(check_overlaps(c));
+  WF__TRY(c->check(c));
+  WF__TRY(wf__change_check_overlap(c));
   wf__node *node = node_of(c);
   if (!wf__self.pending && !c->write(c, self)) wf__inplace_done(self, node);
   wf__node_release(node);

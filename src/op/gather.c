@@ -128,14 +128,14 @@ static wf_status check_scatter(wf__change *c) {
   WF__TRY(check_index_dtype("scatter", c->index));
   WF__CHECK(!c->source || c->source->dtype == c->self->dtype, WF_RUNTIME,
             "scatter(): Expected self.dtype to be equal to src.dtype");
-  if (c->index->layout.numel) WF__TRY(check_scatter_shapes(c));
-  return c->source ? WF_OK : wf__scalar_check_fits(c->number, (wf_dtype)c->self->dtype);
+  return c->index->layout.numel ? check_scatter_shapes(c) : WF_OK;
 }
 
 static wf_status launch_scatter(const wf__change *c, wf_tensor *target, bool add) {
   wf_plan plan;
   const wf_tensor *read[] = {c->source, c->index};
   if (!c->index->layout.numel) return WF_OK;
+  if (!c->source) WF__TRY(wf__scalar_check_fits(c->number, (wf_dtype)target->dtype));
   plan_along(&plan, WF__INDEX_SCATTER, c->dim, target, c->index);
   wf__operand_of(target, &plan.operand[0]);
   if (c->source) wf__operand_of(c->source, &plan.operand[1]);
@@ -148,21 +148,20 @@ static wf_status write_scatter(const wf__change *c, wf_tensor *target) { return 
 static wf_status write_scatter_add(const wf__change *c, wf_tensor *target) { return launch_scatter(c, target, true); }
 
 static wf__change scattering(const wf_tensor *self, int64_t dim, const wf_tensor *index, wf__operand_arg src) {
-  return (wf__change){
-      self, index, src.tensor, dim, src.scalar, write_scatter, src.tensor ? &scatter_class : &scatter_value_class,
-      false};
+  return (wf__change){self,       index,         src.tensor,    dim,
+                      src.scalar, check_scatter, write_scatter, src.tensor ? &scatter_class : &scatter_value_class,
+                      false,      false};
 }
 
 wf_tensor *wf__op_scatter(wf_tensor *self, int64_t dim, wf_tensor *index, wf__operand_arg src) {
   WF__OP("scatter", NULL);
   wf__change c = scattering(self, dim, index, src);
-  return check_scatter(&c) ? NULL : wf__changed(&c);
+  return wf__changed(&c);
 }
 
 wf_status wf__op_scatter_(wf_tensor *self, int64_t dim, wf_tensor *index, wf__operand_arg src) {
   WF__OP("scatter_", wf__self.pending);
   wf__change c = scattering(self, dim, index, src);
-  WF__TRY(check_scatter(&c));
   return wf__change_in_place(&c);
 }
 
@@ -190,16 +189,17 @@ wf_status wf_scatter_value_(wf_tensor *self, int64_t dim, const wf_tensor *index
 
 wf_tensor *wf_scatter_add(const wf_tensor *self, int64_t dim, const wf_tensor *index, const wf_tensor *src) {
   WF__OP("scatter_add", NULL);
-  wf__change c = {self, index, src, dim, wf_no_scalar(), write_scatter_add, &scatter_add_class, false};
+  wf__change c = {self,  index, src, dim, wf_no_scalar(), check_scatter, write_scatter_add, &scatter_add_class,
+                  false, false};
   WF__TRY_OR(wf__given(src, "src"), NULL);
-  return check_scatter(&c) ? NULL : wf__changed(&c);
+  return wf__changed(&c);
 }
 
 wf_status wf_scatter_add_(wf_tensor *self, int64_t dim, const wf_tensor *index, const wf_tensor *src) {
   WF__OP("scatter_add_", wf__self.pending);
-  wf__change c = {self, index, src, dim, wf_no_scalar(), write_scatter_add, &scatter_add_class, false};
+  wf__change c = {self,  index, src, dim, wf_no_scalar(), check_scatter, write_scatter_add, &scatter_add_class,
+                  false, false};
   WF__TRY(wf__given(src, "src"));
-  WF__TRY(check_scatter(&c));
   return wf__change_in_place(&c);
 }
 

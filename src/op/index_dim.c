@@ -188,21 +188,20 @@ static wf_status write_add(const wf__change *c, wf_tensor *target) {
 
 static wf__change adding(const wf_tensor *self, int64_t dim, const wf_tensor *index, const wf_tensor *source,
                          wf_scalar alpha) {
-  return (wf__change){self, index, source, dim, alpha, write_add, &add_class, false};
+  return (wf__change){self, index, source, dim, alpha, check_add, write_add, &add_class, false, false};
 }
 
 wf_tensor *wf_index_add(const wf_tensor *self, int64_t dim, const wf_tensor *index, const wf_tensor *source,
                         wf_scalar alpha) {
   WF__OP("index_add", NULL);
   wf__change c = adding(self, dim, index, source, alpha);
-  return check_add(&c) ? NULL : wf__changed(&c);
+  return wf__changed(&c);
 }
 
 wf_status wf_index_add_(wf_tensor *self, int64_t dim, const wf_tensor *index, const wf_tensor *source,
                         wf_scalar alpha) {
   WF__OP("index_add_", wf__self.pending);
   wf__change c = adding(self, dim, index, source, alpha);
-  WF__TRY(check_add(&c));
   return wf__change_in_place(&c);
 }
 
@@ -234,6 +233,7 @@ static wf_status check_copy(wf__change *c) {
   WF__TRY(wf__given(index, "index"));
   WF__TRY(wf__given(source, "source"));
   WF__TRY(wf__wrap_dim(&c->dim, self->layout.ndim, true));
+  if (c->in_place) WF__TRY(wf__change_check_overlap(c)); /* before all the rest, as in PyTorch */
   int from = source->layout.ndim, to = self->layout.ndim;
   WF__CHECK(index->layout.ndim < 2, WF_INDEX, "index_copy_(): Index should have dimension 1 or 0 (got %d)",
             index->layout.ndim);
@@ -268,14 +268,13 @@ static wf_status write_copy(const wf__change *c, wf_tensor *target) {
 
 wf_tensor *wf_index_copy(const wf_tensor *self, int64_t dim, const wf_tensor *index, const wf_tensor *source) {
   WF__OP("index_copy", NULL);
-  wf__change c = {self, index, source, dim, wf_no_scalar(), write_copy, &copy_class, false};
-  return check_copy(&c) ? NULL : wf__changed(&c);
+  wf__change c = {self, index, source, dim, wf_no_scalar(), check_copy, write_copy, &copy_class, false, false};
+  return wf__changed(&c);
 }
 
 wf_status wf_index_copy_(wf_tensor *self, int64_t dim, const wf_tensor *index, const wf_tensor *source) {
   WF__OP("index_copy_", wf__self.pending);
-  wf__change c = {self, index, source, dim, wf_no_scalar(), write_copy, &copy_class, false};
-  WF__TRY(check_copy(&c));
+  wf__change c = {self, index, source, dim, wf_no_scalar(), check_copy, write_copy, &copy_class, false, false};
   return wf__change_in_place(&c);
 }
 
@@ -299,11 +298,13 @@ static wf_status check_fill(wf__change *c) {
   WF__CHECK(c->index->dtype == WF_I64, WF_INDEX, "index_fill_(): Expected dtype int64 for index.");
   WF__TRY(wf__wrap_dim(&c->dim, c->self->layout.ndim, true));
   WF__CHECK(c->index->layout.ndim <= 1, WF_RUNTIME, "Index has to be a vector/scalar");
-  return c->source ? WF_OK : wf__scalar_check_fits(c->number, (wf_dtype)c->self->dtype);
+  return WF_OK;
 }
 
 /* One element that is put everywhere. */
 static wf_status write_fill(const wf__change *c, wf_tensor *target) {
+  wf_scalar known = wf__known_number((wf__operand_arg){(wf_tensor *)c->source, c->number});
+  if (known.kind) WF__TRY(wf__scalar_check_fits(known, (wf_dtype)target->dtype));
   wf_tensor *value = wf__tensor_empty_sized(wf__device_of(target), (wf_dtype)target->dtype, WF_SHAPE0);
   if (value && !(c->source ? wf__copy(value, c->source, false, false) : wf__fill(value, c->number)))
     put_along(target, c->dim, c->index, value, false, true, WF__REFUSE_BRACKET);
@@ -312,20 +313,20 @@ static wf_status write_fill(const wf__change *c, wf_tensor *target) {
 }
 
 static wf__change filling(const wf_tensor *self, int64_t dim, const wf_tensor *index, wf__operand_arg value) {
-  return (wf__change){
-      self, index, value.tensor, dim, value.scalar, write_fill, value.tensor ? &fill_tensor_class : &fill_class, true};
+  return (wf__change){self,         index,      value.tensor, dim,
+                      value.scalar, check_fill, write_fill,   value.tensor ? &fill_tensor_class : &fill_class,
+                      true,         false};
 }
 
 wf_tensor *wf__op_index_fill(wf_tensor *self, int64_t dim, wf_tensor *index, wf__operand_arg value) {
   WF__OP("index_fill", NULL);
   wf__change c = filling(self, dim, index, value);
-  return check_fill(&c) ? NULL : wf__changed(&c);
+  return wf__changed(&c);
 }
 
 wf_status wf__op_index_fill_(wf_tensor *self, int64_t dim, wf_tensor *index, wf__operand_arg value) {
   WF__OP("index_fill_", wf__self.pending);
   wf__change c = filling(self, dim, index, value);
-  WF__TRY(check_fill(&c));
   return wf__change_in_place(&c);
 }
 

@@ -15,11 +15,21 @@ static wf_status check_given(wf_tensors tensors) {
   return wf__check_same_device((const wf_tensor *const *)tensors.at, tensors.n);
 }
 
+/* The format of t; `spread`: of t with a last dim of size 1 added. */
+static wf_memory_format format_of(const wf_tensor *t, bool spread) {
+  wf__layout l;
+  if (!spread) return wf__suggest_format(&t->layout);
+  wf__layout_copy(&l, &t->layout);
+  l.size[l.ndim] = l.stride[l.ndim] = 1;
+  l.ndim++;
+  return wf__suggest_format(&l);
+}
+
 /* channels_last where all inputs are, else row-major. */
-static wf_memory_format common_format(wf_tensors tensors) {
-  wf_memory_format format = wf__suggest_format(&tensors.at[0]->layout);
+static wf_memory_format common_format(wf_tensors tensors, bool spread) {
+  wf_memory_format format = format_of(tensors.at[0], spread);
   for (int i = 1; i < tensors.n; i++)
-    if (wf__suggest_format(&tensors.at[i]->layout) != format) return WF_FORMAT_CONTIGUOUS;
+    if (format_of(tensors.at[i], spread) != format) return WF_FORMAT_CONTIGUOUS;
   return format;
 }
 
@@ -112,7 +122,7 @@ wf_tensor *wf_cat(wf_tensors tensors, int64_t dim) {
   if (tensors.n == 0) return wf__fail(WF_VALUE, "torch.cat(): expected a non-empty list of Tensors"), NULL;
   WF__TRY_OR(check_given(tensors), NULL);
   WF__TRY_OR(cat_sizes(tensors, &dim, size, &ndim), NULL);
-  wf_tensor *out = wf__new(tensors.at[0], common_dtype(tensors), wf_dims_of(size, ndim), common_format(tensors));
+  wf_tensor *out = wf__new(tensors.at[0], common_dtype(tensors), wf_dims_of(size, ndim), common_format(tensors, false));
   wf__node *node = out ? record_list(&cat_class, tensors, dim, true) : NULL;
   if (out && !wf__self.pending) fill_cat(out, tensors, dim);
   return wf__finish(out, node);
@@ -141,7 +151,8 @@ static wf_status check_equal_sizes(wf_tensors tensors) {
   return WF_OK;
 }
 
-/* PyTorch's strides: those of cat along the dim, in which the new dimension is then split off. */
+/* PyTorch's strides: those of cat along the dim, in which the new dimension is then split off; of cat of unsqueezed tensors when the new
+ * dimension is the last. */
 static wf_status stack_layout(wf_tensors tensors, int64_t dim, wf_dtype dtype, wf__layout *out) {
   const wf__layout *one = &tensors.at[0]->layout;
   wf__layout joined = *one;
@@ -150,8 +161,9 @@ static wf_status stack_layout(wf_tensors tensors, int64_t dim, wf_dtype dtype, w
   int64_t size[WF_MAX_DIMS];
   for (int d = 0; d <= one->ndim; d++) size[d] = d == dim ? tensors.n : one->size[d - (d > dim)];
   WF__TRY(wf__layout_contiguous(out, wf_dims_of(size, one->ndim + 1), wf_dtype_size(dtype)));
-  wf_memory_format format = common_format(tensors);
-  if (dim == one->ndim || format == WF_FORMAT_CONTIGUOUS) return WF_OK;
+  wf_memory_format format = common_format(tensors, dim == one->ndim);
+  if (format == WF_FORMAT_CONTIGUOUS) return WF_OK;
+  if (dim == one->ndim) return wf__layout_restride(out, format);
   joined.size[dim] *= tensors.n;
   joined.numel = out->numel;
   WF__TRY(wf__layout_restride(&joined, format));

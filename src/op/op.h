@@ -22,6 +22,8 @@ wf_dtype wf__promoted(const wf__promotion *p);
 static inline wf_dtype wf__float_of(wf_dtype d) { return wf_dtype_is_float(d) ? d : WF_F32; }
 /* The number as an element of `dtype` holds it: integers wrap, halves round. */
 wf_scalar wf__number_as(wf_scalar s, wf_dtype dtype);
+/* The number, or that in a tensor of rank 0 on the host. Kind NONE: a device has it, and nobody waits for that. */
+wf_scalar wf__known_number(wf__operand_arg arg);
 
 /* ---- pointwise operators (pointwise.c) ------------------------------------------------------------------------------------- */
 

@@ -87,8 +87,9 @@ static wf_status check_call(const job *j) {
 /* A tensor of rank 0 on the host joins device tensors as the number that it holds. */
 static const wf_tensor *on_device(job *j, int i, int operand, bool accelerated) {
   const wf_tensor *t = j->in[i];
-  if (!t || !accelerated || t->layout.ndim || wf__device_of(t)->id.type != WF_DEVICE_CPU) return t;
-  wf_scalar s = wf__scalar_load((wf_dtype)t->dtype, wf__data(t));
+  if (!t || !accelerated) return t;
+  wf_scalar s = wf__known_number(wf__tensor_arg(t));
+  if (!s.kind) return t;
   j->plan.scalar[operand] = j->def->wide_numbers && wf__dtype_floats(j->compute) ? s : wf__number_as(s, j->compute);
   return NULL;
 }

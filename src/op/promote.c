@@ -33,6 +33,13 @@ wf_scalar wf__number_as(wf_scalar s, wf_dtype dtype) {
   return wf__scalar_load(dtype, element);
 }
 
+wf_scalar wf__known_number(wf__operand_arg arg) {
+  const wf_tensor *t = arg.tensor;
+  if (!t) return arg.scalar;
+  if (t->layout.ndim || wf__device_of(t)->id.type != WF_DEVICE_CPU) return wf_no_scalar();
+  return wf__scalar_load((wf_dtype)t->dtype, wf__data(t));
+}
+
 /* ---- public ------------------------------------------------------------------------------------------------------------ */
 
 wf_dtype wf_result_type(const wf_tensor *a, const wf_tensor *b) {

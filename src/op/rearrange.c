@@ -112,8 +112,28 @@ static wf_status roll_pieces(wf_tensor *out, const wf_tensor *self, const int64_
   }
 }
 
+/* The first `length` elements of dim d, as far as formats ask. */
+static wf_memory_format format_of_piece(wf__layout l, int64_t d, int64_t length) {
+  l.size[d] = length;
+  return wf__layout_recount(&l) ? WF_FORMAT_CONTIGUOUS : wf__suggest_format(&l);
+}
+
+/* PyTorch joins the two pieces of one dim after the other, each time in the format that both have. */
+static wf_status roll_layout(const wf_tensor *self, const roll *r, wf__layout *l) {
+  *l = self->layout;
+  l->offset = 0;
+  for (int i = 0; i < r->dims.n; i++) {
+    int64_t d = r->dims.at[i] < 0 ? r->dims.at[i] + l->ndim : r->dims.at[i], size = l->size[d];
+    int64_t moved = (r->shifts.at[i] % size + size) % size, start = (size - moved) % size;
+    wf_memory_format format = format_of_piece(*l, d, size - start);
+    WF__TRY(wf__layout_restride(l, format == format_of_piece(*l, d, start) ? format : WF_FORMAT_CONTIGUOUS));
+  }
+  return WF_OK;
+}
+
 static wf_tensor *roll_dims(const wf_tensor *self, const roll *r) {
   int64_t moved[WF_MAX_DIMS] = {0};
+  wf__layout layout;
   if (!self->layout.numel) return wf__copied(self, WF_FORMAT_PRESERVE); /* dims aren't looked at */
   for (int i = 0; i < r->dims.n; i++) {
     int64_t d = r->dims.at[i], size;
@@ -122,13 +142,8 @@ static wf_tensor *roll_dims(const wf_tensor *self, const roll *r) {
     WF__TRY_OR(wf__wrap_dim(&d, self->layout.ndim, true), NULL);
     if ((size = self->layout.size[d])) moved[d] = (moved[d] + (r->shifts.at[i] % size + size) % size) % size;
   }
-  /* Each dim is a concatenation of two pieces, which is contiguous when one of them is empty. */
-  wf_memory_format format = wf__suggest_format(&self->layout);
-  for (int i = 0; i < r->dims.n; i++) {
-    int64_t d = r->dims.at[i] < 0 ? r->dims.at[i] + self->layout.ndim : r->dims.at[i];
-    if (r->shifts.at[i] % self->layout.size[d] == 0) format = WF_FORMAT_CONTIGUOUS;
-  }
-  wf_tensor *out = wf__new(self, (wf_dtype)self->dtype, wf_sizes(self), format);
+  WF__TRY_OR(roll_layout(self, r, &layout), NULL);
+  wf_tensor *out = wf__tensor_empty(wf__device_of(self), (wf_dtype)self->dtype, &layout);
   if (out) roll_pieces(out, self, moved);
   return out;
 }

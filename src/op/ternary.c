@@ -53,11 +53,17 @@ static wf_status masked_fill_apply(wf__node *node, wf_tensor *const *grad, wf_te
   if (wf__node_wants(node, 0)) out[0] = wf_masked_fill(grad[0], wf__saved_get(node, 1), wf_int(0));
   return wf__self.pending;
 }
+/* Looked at last, whether a number was given or a tensor that holds one. */
+static wf_status check_fits(const wf_scalar *number, wf_dtype own) {
+  return number[0].kind ? wf__scalar_check_fits(number[0], own) : WF_OK;
+}
+
 static const wf__node_class masked_fill_class = {"MaskedFillBackward0", masked_fill_apply, NULL};
 static const wf__pw_def masked_fill_def = {.op = WF__PW_MASKED_FILL,
                                            .inputs = 2,
                                            .rule = WF__PW_OWN,
                                            .kernel = "masked_fill",
+                                           .check = check_fits,
                                            .derivative = &masked_fill_class,
                                            .keep = {0, WF__FOR_0},
                                            .warns_only = true,
@@ -75,6 +81,7 @@ static const wf__pw_def fill_tensor_def = {.op = WF__PW_WHERE,
                                            .inputs = 3,
                                            .rule = WF__PW_OWN,
                                            .kernel = "masked_fill",
+                                           .check = check_fits,
                                            .derivative = &fill_tensor_class,
                                            .keep = {0, WF__FOR_0 | WF__FOR_2},
                                            .warns_only = true,
@@ -87,14 +94,14 @@ static wf_status check_masked_fill(const wf_tensor *self, const wf_tensor *mask,
             value.tensor ? value.tensor->layout.ndim : 0);
   WF__CHECK(mask->dtype == WF_BOOL, WF_RUNTIME, "masked_fill_ only supports boolean masks, but got mask with dtype %s",
             wf__cpp_type_text((wf_dtype)mask->dtype));
-  if (value.tensor) return WF_OK;
-  WF__CHECK(value.scalar.kind, WF_TYPE, "masked_fill(): argument 'value' must be Number, not NoneType");
-  return wf__scalar_check_fits(value.scalar, (wf_dtype)self->dtype);
+  WF__CHECK(value.tensor || value.scalar.kind, WF_TYPE, "masked_fill(): argument 'value' must be Number, not NoneType");
+  return WF_OK;
 }
 
-/* 0.5 is true. */
-static wf_scalar fitting(wf_scalar value, const wf_tensor *self) {
-  return self && self->dtype == WF_BOOL ? wf__number_as(value, WF_BOOL) : value;
+/* The number that is filled in, as far as it is known: 0.5 is true. */
+static wf_scalar fitting(wf__operand_arg value, const wf_tensor *self) {
+  wf_scalar number = wf__known_number(value);
+  return number.kind && self && self->dtype == WF_BOOL ? wf__number_as(number, WF_BOOL) : number;
 }
 
 /* The mask is first where sizes don't fit. */
@@ -108,19 +115,19 @@ static wf_status check_sizes(const wf_tensor *self, const wf_tensor *mask) {
 
 static wf_tensor *masked_fill(const wf_tensor *self, const wf_tensor *mask, wf__operand_arg value) {
   const wf__operand_arg in[] = {wf__tensor_arg(self), wf__tensor_arg(mask), value};
-  const wf_scalar number[4] = {fitting(value.scalar, self)};
+  const wf_scalar number[4] = {fitting(value, self)};
   WF__TRY_OR(check_sizes(self, mask), NULL);
   WF__TRY_OR(check_masked_fill(self, mask, value), NULL);
-  return value.tensor ? wf__pw(&fill_tensor_def, in, NULL) : wf__pw(&masked_fill_def, in, number);
+  return value.tensor ? wf__pw(&fill_tensor_def, in, number) : wf__pw(&masked_fill_def, in, number);
 }
 
 static wf_status masked_fill_over(wf_tensor *self, const wf_tensor *mask, wf__operand_arg value) {
   const wf__operand_arg in[] = {wf__tensor_arg(self), wf__tensor_arg(mask), value};
-  const wf_scalar number[4] = {fitting(value.scalar, self)};
+  const wf_scalar number[4] = {fitting(value, self)};
   const wf_tensor *tensors[] = {self, mask, value.tensor};
   WF__TRY(wf__require_tensors("masked_fill", tensors, 2));
   if (check_masked_fill(self, mask, value)) return wf__refused_over(self, tensors, 3);
-  return value.tensor ? wf__pw_inplace(&fill_tensor_def, in, NULL) : wf__pw_inplace(&masked_fill_def, in, number);
+  return value.tensor ? wf__pw_inplace(&fill_tensor_def, in, number) : wf__pw_inplace(&masked_fill_def, in, number);
 }
 
 wf_tensor *wf__op_masked_fill(wf_tensor *self, wf_tensor *mask, wf__operand_arg value) {

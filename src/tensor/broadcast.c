@@ -51,5 +51,8 @@ wf_status wf__layout_expand(const wf__layout *l, wf_dims size, const char *type,
     sizes[i] = wanted;
     strides[i] = stride;
   }
-  return wf__layout_strided(out, wf_dims_of(sizes, size.n), wf_dims_of(strides, size.n), l->offset);
+  if (!wf__layout_strided(out, wf_dims_of(sizes, size.n), wf_dims_of(strides, size.n), l->offset)) return WF_OK;
+  wf__hint("%s can't be shown as %s: sizes are 0 or more, -1 keeps one that is there, and their product fits 63 bits",
+           wf__dims_text(have, own), wf__dims_text(size, target));
+  return wf__self.pending;
 }

@@ -32,7 +32,9 @@ bool wf__is_contiguous(const wf__layout *l, wf_memory_format format) {
   switch (format) {
     case WF_FORMAT_CHANNELS_LAST: return l->ndim == 4 && packed_along(l, channels_last_order);
     case WF_FORMAT_CHANNELS_LAST_3D: return l->ndim == 5 && packed_along(l, channels_last_3d_order);
-    default: return contiguous_row_major(l);
+    case WF_FORMAT_CONTIGUOUS:
+    case WF_FORMAT_PRESERVE: return contiguous_row_major(l);
+    default: return false;
   }
 }
 

@@ -76,7 +76,8 @@ wf_status wf__layout_restride(wf__layout *l, wf_memory_format format) {
     case WF_FORMAT_CHANNELS_LAST_3D:
       WF__CHECK(l->ndim == 5, WF_RUNTIME, "required rank 5 tensor to use channels_last_3d format");
       return restride_along(l, (const uint8_t[]){1, 4, 3, 2, 0});
-    default: return wf__fail(WF_RUNTIME, "unsupported memory format Preserve");
+    case WF_FORMAT_PRESERVE: return wf__fail(WF_RUNTIME, "unsupported memory format Preserve");
+    default: return wf__fail(WF_RUNTIME, "Unknown memory format %d", (int)format);
   }
 }
 

@@ -89,6 +89,8 @@ static void tells_that_overlapping_sides_take_a_temporary(void **state) {
   wf_tensor *to = wf_slice(x, 0, 2, 12, 2);
   assert_ok(wf_copy_explain(to, wf_slice(x, 0, 0, 10, 2), &e));
   assert_true(e.temporary);
+  check_list(e.dst_step, WF_SHAPE(8));
+  check_list(e.src_step, WF_SHAPE(4)); /* of the temporary, which is packed */
   assert_ok(wf_copy_explain(to, wf_slice(x, 0, 1, 11, 2), &e));
   assert_false(e.temporary);
   wf_scope_end(scope, NULL);

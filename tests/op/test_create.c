@@ -242,6 +242,30 @@ static void sizes_that_are_announced_but_not_given_are_refused(void **state) {
   assert_refused(wf_zeros(wf_dims_of(NULL, -1), NULL), WF_VALUE, "zeros(): a list can't have -1 entries");
 }
 
+static void a_memory_format_that_does_not_exist_is_refused(void **state) {
+  (void)state;
+  const int odd[] = {-1, 4, 99};
+  wf_scope scope = wf_scope_begin();
+  wf_tensor *t = wf_ones(WF_SHAPE(2, 3, 4, 5), NULL);
+  for (int i = 0; i < 3; i++) {
+    wf_memory_format format = (wf_memory_format)odd[i];
+    wf_tensor_options o = wf_tensor_defaults();
+    char text[40];
+    snprintf(text, sizeof text, "Unknown memory format %d", odd[i]);
+    o.format = format;
+    assert_refused(wf_empty(WF_SHAPE(2), &o), WF_RUNTIME, text);
+    assert_refused(wf_ones_like(t, WF_DTYPE_NONE, format), WF_RUNTIME, text);
+    assert_refused(wf_clone(t, format), WF_RUNTIME, text);
+    assert_refused(wf_contiguous(t, format), WF_RUNTIME, text);
+    assert_refused(wf_to_with(t, &(wf_to_options){.format = format}), WF_RUNTIME, text);
+    assert_int_equal(wf_resize_(t, WF_SHAPE(120), format), WF_RUNTIME);
+    assert_error(WF_RUNTIME, text);
+    assert_false(wf_is_contiguous(t, format));
+  }
+  assert_string_equal(geometry_text(t), "[2, 3, 4, 5] [60, 20, 5, 1] +0");
+  wf_scope_end(scope, NULL);
+}
+
 static void what_pin_memory_gives_cannot_grow_but_what_a_factory_pins_can(void **state) {
   (void)state;
   wf_tensor *t = wf_ones(WF_SHAPE(4), NULL), *pinned = wf_pin_memory(t);
@@ -272,6 +296,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(devices_get_the_same_numbers),
     cmocka_unit_test(failing_any_allocation_leaks_nothing),
     cmocka_unit_test(sizes_that_are_announced_but_not_given_are_refused),
+    cmocka_unit_test(a_memory_format_that_does_not_exist_is_refused),
     cmocka_unit_test(what_pin_memory_gives_cannot_grow_but_what_a_factory_pins_can),
 };
 WF_TEST_MAIN("op/create", tests)

@@ -298,12 +298,24 @@ static void writing_in_place_counts_versions_and_refuses_shared_memory(void **st
   assert_ok(wf_requires_grad_(leaf, true));
   assert_int_equal(wf_index_fill_(leaf, 0, zero, wf_float(1)), WF_RUNTIME);
   assert_error(WF_RUNTIME, "a leaf Variable that requires grad is being used in an in-place operation.");
+  wf_tensor *narrow = wf_to(zero, WF_I32);
+#define IS_A_LEAF(call)               \
+  assert_int_equal(call, WF_RUNTIME); \
+  assert_error(WF_RUNTIME, "a leaf Variable that requires grad is being used in an in-place operation.")
+  IS_A_LEAF(wf_index_add_(leaf, 9, i2, number, wf_int(1))); /* before anything is said of the dim */
+  IS_A_LEAF(wf_index_copy_(leaf, 9, i2, number));
+  IS_A_LEAF(wf_index_fill_(leaf, 9, narrow, wf_int(1)));
+  IS_A_LEAF(wf_scatter_(leaf, 9, narrow, number));
+  IS_A_LEAF(wf_scatter_add_(leaf, 9, narrow, number));
   wf_tensor *wide = wf_expand(v3, WF_SHAPE(2, 3)), *ten = wf_full(WF_SHAPE0, wf_float(10), NULL);
   assert_ok(wf_index_put_(wide, L(zero), ten, false)); /* PyTorch only warns here */
   assert_ok(wf_index_fill_(wide, 1, zero, wf_float(4)));
   assert_elements(wf_clone(v3, WF_FORMAT_PRESERVE), 4, 10, 10);
-  assert_int_equal(wf_index_copy_(wide, 0, zero, wf_ones(WF_SHAPE(1, 3), NULL)), WF_RUNTIME);
-  wf_error_take();
+  assert_int_equal(wf_index_copy_(wide, 0, narrow, x), WF_RUNTIME); /* the first of three refusals, as in PyTorch */
+  assert_error(
+      WF_RUNTIME,
+      "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+      "Please clone() the tensor before performing the operation.");
   wf_scope_end(scope, NULL);
 }
 

@@ -92,6 +92,9 @@ static void stack_has_the_strides_of_a_split_cat(void **state) {
   assert_geometry(wf_stack(L(cl, cl), 1), "[1, 2, 4, 2, 2] [8, 4, 1, 16, 8] +0");
   assert_geometry(wf_stack(L(cl, cl), 3), "[1, 4, 2, 2, 2] [4, 1, 16, 8, 4] +0");
   assert_geometry(wf_stack(L(cl, cl), 4), "[1, 4, 2, 2, 2] [32, 8, 4, 2, 1] +0");
+  wf_tensor *thin = wf_permute(wf_ones(WF_SHAPE(3, 3, 3, 1), NULL), WF_SHAPE(0, 3, 1, 2));
+  assert_geometry(wf_stack(L(thin, thin), 4),
+                  "[3, 1, 3, 3, 2] [18, 1, 6, 2, 1] +0"); /* as [3, 1, 3, 3, 1], in channels_last_3d */
   assert_refused(wf_stack(L(m, v), 0), WF_RUNTIME,
                  "stack expects each tensor to be equal size, but got [2, 3] at entry 0 and [5] at entry 1");
   assert_refused(wf_stack(L(m, m), 3), WF_INDEX,
@@ -122,7 +125,9 @@ static void flip_turns_dims_round_and_keeps_strides(void **state) {
 static void roll_moves_elements_on_in_dims_and_in_the_flattened_tensor(void **state) {
   wf_scope scope = wf_scope_begin();
   assert_geometry(wf_roll(m, WF_SHAPE(1), WF_SHAPE(1)), "[2, 3] [3, 1] +0");
+  wf_tensor *thin = wf_permute(wf_reshape(v, WF_SHAPE(5, 1, 1, 1)), WF_SHAPE(1, 2, 0, 3));
   assert_elements(wf_roll(m, WF_SHAPE(1), WF_SHAPE(1)), 2, 0, 1, 5, 3, 4);
+  assert_geometry(wf_roll(thin, WF_SHAPE(1), WF_SHAPE(2)), "[1, 1, 5, 1] [5, 5, 1, 1] +0");
   assert_elements(wf_roll(m, WF_SHAPE(-1, 4), WF_SHAPE(0, 1)), 5, 3, 4, 2, 0, 1);
   assert_elements(wf_roll(m, WF_SHAPE(1, 1), WF_SHAPE(1, 1)), 1, 2, 0, 4, 5, 3);
   assert_geometry(wf_roll(m, WF_SHAPE(4), WF_SHAPE0), "[2, 3] [3, 1] +0");

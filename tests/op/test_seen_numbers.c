@@ -82,6 +82,30 @@ static void a_fraction_is_true_and_so_is_nan(void **state) {
   assert_elements_of(wf_masked_fill(wf_to(ROW(WF_F32, 0, 0), WF_BOOL), ROW(WF_BOOL, 1, 0), wf_float(0.5)), 1, 0);
 }
 
+/* Bytes that were never a bool's, shown as bools: whatever isn't 0 is true, and what operators compute is 0 or 1. */
+static void a_byte_beyond_1_is_as_true_as_1(void **state) {
+  (void)state;
+  wf_tensor *b = wf_view_dtype(ROW(WF_U8, 0, 1, 2, 255), WF_BOOL), *yes = wf_full(WF_SHAPE(4), wf_bool(true), NULL),
+            *no = wf_logical_not(yes);
+  wf_tensor *same[] = {wf_to(b, WF_U8),        wf_to(b, WF_F32),
+                       wf_eq(b, yes),          wf_bitwise_and(b, yes),
+                       wf_bitwise_or(b, no),   wf_bitwise_xor(b, no),
+                       wf_ge(b, yes),          wf_maximum(b, no),
+                       wf_minimum(b, yes),     wf_mul(b, yes),
+                       wf_add(b, no),          wf_where(b, yes, no),
+                       wf_gt(b, no),           wf_mul_scalar(b, wf_int(1)),
+                       wf_logical_and(b, yes), wf_logical_xor(b, no)};
+  for (size_t i = 0; i < sizeof same / sizeof *same; i++) assert_elements_of(same[i], 0, 1, 1, 1);
+  wf_tensor *opposite[] = {wf_ne(b, yes), wf_lt(b, yes), wf_bitwise_xor(b, yes), wf_bitwise_not(b), wf_logical_not(b)};
+  for (size_t i = 0; i < sizeof opposite / sizeof *opposite; i++) assert_elements_of(opposite[i], 1, 0, 0, 0);
+  assert_elements_of(wf_cumsum(b, 0, WF_DTYPE_NONE), 0, 1, 2, 3);
+  assert_elements_of(wf_sort(b, 0, false, true).indices, 0, 1, 2, 3);
+  assert_elements_of(wf_nonzero(b), 1, 2, 3);
+  assert_elements_of(wf_masked_select(ROW(WF_F32, 5, 6, 7, 8), b), 6, 7, 8);
+  assert_true(number(wf_sum(b)) == 3 && number(wf_count_nonzero(b, WF_SHAPE0)) == 3);
+  assert_true(wf_item(wf_select(b, 0, 3)).as.i == 1);
+}
+
 /* R130 */
 static void a_negative_fraction_fills_integers_cut_off(void **state) {
   (void)state;
@@ -250,6 +274,7 @@ int main(void) {
       TEST(bfloat16_rounds_to_the_nearest_even),
       TEST(every_half_survives_the_way_to_f32_and_back),
       TEST(a_fraction_is_true_and_so_is_nan),
+      TEST(a_byte_beyond_1_is_as_true_as_1),
       TEST(a_negative_fraction_fills_integers_cut_off),
       TEST(halves_are_summed_in_something_wider),
       TEST(nan_is_the_extreme_wherever_it_stands),

@@ -114,6 +114,12 @@ static void a_fill_must_fit_the_dtype(void **state) {
   assert_ok(wf_masked_fill_(x, mask(), wf_float(9.7))); /* the fraction goes without notice */
   assert_ok(wf_to_host(x, got, sizeof got));
   for (int i = 0; i < 6; i++) assert_int_equal(got[i], mask_data[i] ? 9 : bytes[i]);
+  const wf_tensor *half = wf_full(WF_SHAPE0, wf_float(-1.5), &(wf_tensor_options){.dtype = WF_F16});
+  assert_null(wf_masked_fill_tensor(x, mask(), half)); /* a tensor of rank 0 stands for its number */
+  assert_error(WF_RUNTIME, "value cannot be converted to type uint8_t without overflow");
+  wf_tensor *wide = wf_ones(WF_SHAPE(4, 3), &(wf_tensor_options){.dtype = WF_BOOL});
+  assert_int_equal(wf_masked_fill_(x, wide, wf_int(300)), WF_RUNTIME); /* sizes are looked at before */
+  assert_error(WF_RUNTIME, "The size of tensor a (2) must match the size of tensor b (4) at non-singleton dimension 0");
   assert_null(wf_masked_fill(x, x, wf_int(1)));
   assert_error(WF_RUNTIME, "masked_fill_ only supports boolean masks, but got mask with dtype unsigned char");
   assert_null(wf_masked_fill_tensor(x, mask(), x));

@@ -12,7 +12,7 @@ import warnings
 import torch
 from record import Case
 
-SHAPES = [[2, 3, 4, 5], [1, 3, 4, 5], [2, 1, 4, 5], [2, 3, 1, 1], [1, 3, 1, 1], [2, 3, 2, 3, 4], [1, 2, 2, 1, 3], [4, 3, 2], [3, 4], [4, 1], [5], []]
+SHAPES = [[2, 3, 4, 5], [1, 3, 4, 5], [2, 1, 4, 5], [2, 3, 1, 1], [1, 3, 1, 1], [4, 1, 4, 1], [2, 3, 2, 3, 4], [1, 2, 2, 1, 3], [4, 3, 2], [3, 4], [4, 1], [5], []]
 LAYOUTS = ['contiguous', 'channels_last', 'transposed', 'reversed', 'sliced', 'expanded', 'folded', 'empty']
 
 UNARY = 'neg abs sqrt exp relu sigmoid tanh floor sign logical_not isnan isinf isfinite erf square reciprocal gelu silu hardtanh leaky_relu elu softplus'.split()
@@ -30,7 +30,8 @@ VIEWS = [('transpose', {'dim0': 0, 'dim1': -1}), ('unsqueeze', {'dim': 0}), ('un
          ('slice', {'dim': 0, 'step': 2}), ('flatten', {}), ('reshape', {'shape': [-1]}), ('unfold', {'dimension': 0, 'size': 1, 'step': 1}), ('t', {}),
          ('unbind', {'dim': 0}), ('chunk', {'chunks': 2, 'dim': -1}), ('movedim', {'source': [0], 'destination': [-1]}), ('narrow', {'dim': 0, 'start': 0, 'length': 1}),
          ('diagonal', {}), ('expand', {'size': [2, -1, -1, -1, -1]}), ('detach', {}), ('view_dtype', {'dtype': 'int32'}), ('view_dtype', {'dtype': 'uint8'})]
-MOVES = [('flip', {'dims': [0]}), ('flip', {'dims': [0, -1]}), ('roll', {'shifts': [1], 'dims': [0]}), ('roll', {'shifts': [1]}), ('tril', {}), ('triu', {'diagonal': 1}),
+MOVES = [('flip', {'dims': [0]}), ('flip', {'dims': [0, -1]}), ('roll', {'shifts': [1], 'dims': [0]}), ('roll', {'shifts': [1]}), ('roll', {'shifts': [1], 'dims': [2]}),
+         ('roll', {'shifts': [1, -1], 'dims': [1, 0]}), ('tril', {}), ('triu', {'diagonal': 1}),
          ('cumsum', {'dim': 0}), ('cumprod', {'dim': -1}), ('softmax', {'dim': 0}), ('softmax', {'dim': -1}), ('log_softmax', {'dim': 0}),
          ('sort', {'dim': 0, 'stable': True}), ('sort', {'stable': True}), ('argsort', {'dim': 0, 'stable': True}), ('topk', {'k': 1, 'dim': 0}),
          ('pad', {'pad': [1, 1]}), ('pad', {'pad': [0, 0]}), ('repeat_interleave', {'repeats': 2, 'dim': 0}), ('repeat', {'repeats': [2, 1, 1, 1, 1]})]
@@ -154,10 +155,10 @@ class Walk:
                         self.write(case, strict=False)
 
     def joining(self):
-        for shape in ([2, 3, 4, 5], [1, 3, 4, 5], [2, 3, 1, 1], [1, 2, 2, 1, 3], [4, 3]):
+        for shape in ([2, 3, 4, 5], [1, 3, 4, 5], [2, 3, 1, 1], [1, 2, 2, 1, 3], [4, 1, 4, 1], [2, 2, 1], [4, 3]):
             for a in LAYOUTS[:-1]:
                 for b in LAYOUTS[:-1]:
-                    for op, dim in (('cat', 0), ('cat', 1), ('cat', -1), ('stack', 0), ('stack', -1)):
+                    for op, dim in (('cat', 0), ('cat', 1), ('cat', -1), ('stack', 0), ('stack', 1), ('stack', -1)):
                         case = self.case(op)
                         x, y = laid_out(case, shape, a), laid_out(case, shape, b)
                         if x and y:
