@@ -59,6 +59,10 @@ if(WEFT_TOOLS_SOURCES)
     COMPILE_DEFINITIONS "WF_AUDIT_FOLDER=\"${PROJECT_SOURCE_DIR}/src/audit\""
     OBJECT_DEPENDS "${PROJECT_SOURCE_DIR}/src/audit/memory_page.js")
 
+  set_source_files_properties(src/dryrun/dry_assets.c PROPERTIES
+    COMPILE_DEFINITIONS "WF_DRYRUN_FOLDER=\"${PROJECT_SOURCE_DIR}/src/dryrun\""
+    OBJECT_DEPENDS "${PROJECT_SOURCE_DIR}/src/dryrun/sitecustomize.py;${PROJECT_SOURCE_DIR}/src/dryrun/weft_dry.py;${PROJECT_SOURCE_DIR}/src/dryrun/self_test.py")
+
   add_library(weft-tools SHARED $<TARGET_OBJECTS:weft_tools_objects>)
   add_library(weft::weft-tools ALIAS weft-tools)
   set_target_properties(weft-tools PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})

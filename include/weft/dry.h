@@ -27,5 +27,13 @@ WF_API int wf_gpu_list(const wf_gpu **gpus);
 /** What of its memory is left to PyTorch's allocator, in bytes; never below 0. */
 WF_API int64_t wf_gpu_room(const wf_gpu *gpu);
 
+/** A Python file of the dry run. */
+typedef struct wf_dry_file {
+  const char *name, *text;
+} wf_dry_file;
+/** The files that a run's folder of Python needs: it goes first on PYTHONPATH, and Python then starts the watching by itself. Constant.
+ *  Returns how many. */
+WF_API int wf_dry_files(const wf_dry_file **files);
+
 WF_EXTERN_C_END
 #endif

@@ -70,18 +70,21 @@ static const char *short_path(const char *path) {
   return at;
 }
 
-char *wf__frame_text(const wf_snapshot *s, wf__snap_frame f, size_t width, char text[WF__SITE_TEXT]) {
-  const char *file = wf__snap_text(s, f.file), *function = wf__snap_text(s, f.function);
+char *wf__line_text(const char *file, int64_t line, const char *function, size_t width, char text[WF__SITE_TEXT]) {
   char whole[1024];
   if (width >= WF__SITE_TEXT) width = WF__SITE_TEXT - 1;
   if (!*file || !strcmp(file, "??")) snprintf(whole, sizeof whole, "%.900s", function);
-  else snprintf(whole, sizeof whole, "%.500s:%u %.400s", short_path(file), f.line, function);
+  else snprintf(whole, sizeof whole, "%.500s:%lld %.400s", short_path(file), (long long)line, function);
   size_t n = strlen(whole), skip = n > width ? n - width + 1 : 0;
   while (skip && skip < n && (whole[skip] & 0xc0) == 0x80) skip++;
   if (skip && strchr(whole, ' ') && skip < (size_t)(strrchr(whole, ' ') - whole))
     snprintf(text, WF__SITE_TEXT, "~%s", whole + skip);
   else snprintf(text, WF__SITE_TEXT, "%.*s%s", (int)(skip ? width - 1 : n), whole, skip ? "~" : "");
   return text;
+}
+
+char *wf__frame_text(const wf_snapshot *s, wf__snap_frame f, size_t width, char text[WF__SITE_TEXT]) {
+  return wf__line_text(wf__snap_text(s, f.file), f.line, wf__snap_text(s, f.function), width, text);
 }
 
 char *wf__site_text(const wf_snapshot *s, const wf__call_sites *sites, uint32_t stack, size_t width,

@@ -18,6 +18,7 @@ wf_status wf__call_sites_make(wf__call_sites *sites, const wf_snapshot *snapshot
 void wf__call_sites_release(wf__call_sites *sites);
 
 /* "train/model.py:67 attention": the last two parts of the path. width: bytes at most, the front of the path is left out first. */
+char *wf__line_text(const char *file, int64_t line, const char *function, size_t width, char text[WF__SITE_TEXT]);
 char *wf__frame_text(const wf_snapshot *snapshot, wf__snap_frame frame, size_t width, char text[WF__SITE_TEXT]);
 /* The site of a stack in words, also where there is none. */
 char *wf__site_text(const wf_snapshot *snapshot, const wf__call_sites *sites, uint32_t stack, size_t width,

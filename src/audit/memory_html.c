@@ -164,14 +164,14 @@ static void put_tile(wf__text *out, const char *label, uint64_t bytes, const cha
   wf__text_put(out, "</dd></div>\n");
 }
 
-static void put_head(wf__text *out, const wf__memory_view *v) {
+static void put_head(wf__text *out, const wf__memory_view *v, const char *title) {
   const wf__history *h = &v->history;
   char text[WF__UNIT_TEXT], note[96];
   wf__text_put(out,
                "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
                "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
                "<meta name=\"color-scheme\" content=\"light dark\">\n<title>");
-  wf__html_text(out, h->snapshot->name);
+  wf__html_text(out, title);
   wf__text_put(out, "</title>\n<style>\n");
   wf__text_put(out, wf__page_css);
   wf__text_put(out,
@@ -179,7 +179,7 @@ static void put_head(wf__text *out, const wf__memory_view *v) {
                "#curve { cursor: crosshair; }\n#detail { white-space: pre-wrap; min-height: 3em; }\n"
                ".frame { border: 1px solid var(--rule); border-radius: 6px; overflow: hidden; }\n"
                "</style>\n</head>\n<body>\n<a class=\"skip\" href=\"#main\">Skip to the numbers</a>\n<header>\n<h1>");
-  wf__html_text(out, h->snapshot->name);
+  wf__html_text(out, title);
   wf__text_printf(out, "</h1>\n<ul class=\"facts\"><li><span>device</span> %d</li><li><span>events</span> %s</li>",
                   h->device, wf__count_text(h->n, text));
   if (*wf__snap_text(h->snapshot, h->snapshot->settings.conf)) {
@@ -247,27 +247,36 @@ static void put_body(wf__text *out, const wf__memory_view *v) {
   wf__text_put(out, "</p></footer>\n");
 }
 
-wf_status wf_memory_write_html(const wf_snapshot *s, const wf_memory_options *options, const char *path) {
-  wf_memory_options o = options ? *options : wf_memory_defaults();
-  wf__memory_view v;
+static wf_status write_file(const wf__text *text, const char *path) {
+  wf__atomic_file file;
+  WF__TRY(wf__atomic_open(&file, path));
+  wf_status status = wf__atomic_put(&file, text->data, text->size);
+  if (!status) return wf__atomic_commit(&file);
+  wf__atomic_abandon(&file);
+  return status;
+}
+
+wf_status wf__memory_write_page(const wf__memory_view *v, const char *title, const char *lead, const char *path) {
   wf__text out = {0};
-  o.group = WF_MEMORY_BY_SITE;
-  WF__TRY(wf__memory_view_make(&v, s, &o));
-  put_head(&out, &v);
-  put_body(&out, &v);
-  wf_status status = put_data(&out, &v);
+  put_head(&out, v, title);
+  wf__text_put(&out, lead);
+  put_body(&out, v);
+  wf_status status = put_data(&out, v);
   wf__text_put(&out, "<script>\n");
   wf__text_put(&out, wf__memory_js);
   wf__text_put(&out, "</script>\n</body>\n</html>\n");
-  wf__memory_view_release(&v);
   if (!status) status = out.status;
-  wf__atomic_file file;
-  if (!status) status = wf__atomic_open(&file, path);
-  if (!status) {
-    status = wf__atomic_put(&file, out.data, out.size);
-    if (!status) status = wf__atomic_commit(&file);
-    else wf__atomic_abandon(&file);
-  }
+  if (!status) status = write_file(&out, path);
   wf__text_release(&out);
+  return status;
+}
+
+wf_status wf_memory_write_html(const wf_snapshot *s, const wf_memory_options *options, const char *path) {
+  wf_memory_options o = options ? *options : wf_memory_defaults();
+  wf__memory_view v;
+  o.group = WF_MEMORY_BY_SITE;
+  WF__TRY(wf__memory_view_make(&v, s, &o));
+  wf_status status = wf__memory_write_page(&v, s->name, "", path);
+  wf__memory_view_release(&v);
   return status;
 }

@@ -40,6 +40,9 @@ typedef struct wf__memory_view {
 wf_status wf__memory_view_make(wf__memory_view *view, const wf_snapshot *snapshot, const wf_memory_options *options);
 void wf__memory_view_release(wf__memory_view *view);
 
+/* The page of wf_memory_write_html under another title, with a piece of HTML before the curves. Errors: WF_IO, WF_NO_MEMORY. */
+wf_status wf__memory_write_page(const wf__memory_view *view, const char *title, const char *lead, const char *path);
+
 /* The device that has most reserved at the end, or else most events. */
 int wf__main_device(const wf_snapshot *snapshot);
 /* What the options ask for, with a state of the history. Errors: WF_VALUE. */

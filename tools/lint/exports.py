@@ -9,7 +9,7 @@ TITLE = "the libraries export what the headers declare"
 
 DECLARED = re.compile(r'__attribute__\(\(visibility\("default"\)\)\)[^;{]*?\b(wf_\w+)\s*\(')
 FOR_TOOLS = re.compile(r"^WF_TOOLS_API\b[^;{]*?\b(wf__\w+)\s*\(", re.M)
-OF_TOOLS = ("include/weft/audit.h", "include/weft/dry.h", "include/weft/report.h", "include/weft/snapshot.h")  # what libweft-tools implements
+OF_TOOLS = ("include/weft/audit.h", "include/weft/dry.h", "include/weft/dry_report.h", "include/weft/report.h", "include/weft/snapshot.h")  # what libweft-tools implements
 VERSIONS = {"WEFT_0", "WEFT_PRIVATE"}
 MARKER = re.compile(r'^# \d+ "([^"]+)"')
 

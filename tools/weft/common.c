@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 
 #include "weft.h"
@@ -37,6 +38,23 @@ bool parse_double(const char *text, double least, double most, double *value) {
   char *end;
   *value = strtod(text, &end);
   return *text && !*end && !isnan(*value) && *value >= least && *value <= most;
+}
+
+bool parse_bytes(const char *text, int64_t *bytes) {
+  static const char *const units = "KMGT";
+  char *end;
+  double value = strtod(text, &end);
+  const char *unit = *end ? strchr(units, *end) : NULL;
+  if (end == text || !(value > 0)) return false;
+  if (unit) {
+    bool decimal = end[1] == 'B';
+    for (long i = 0; i <= unit - units; i++) value *= decimal ? 1000 : 1024;
+    end++;
+    if (*end == 'i') end++;
+  }
+  if (*end == 'B') end++;
+  *bytes = (int64_t)value;
+  return !*end && value < 1e18;
 }
 
 const char *short_dtype(wf_dtype dtype) {

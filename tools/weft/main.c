@@ -20,6 +20,7 @@ static const command commands[] = {
     {"ops", command_ops, "list the operators with their schemas"},
     {"memory", command_memory, "who holds the memory in a snapshot of PyTorch, and what fragments it"},
     {"replay-alloc", command_replay_alloc, "which settings of the allocator would have fitted"},
+    {"dry-run", command_dry_run, "run a PyTorch program without a GPU: does it fit, who holds it, what waits"},
     {"bench", command_bench, "measure, and print the figures beside the machine's limit"},
     {"audit", command_audit, "name what a PyTorch trace copies, waits for and leaves idle"},
     {"check", command_check, "compare two traces or snapshots: what got worse, as exit status"},

@@ -27,24 +27,6 @@ static const struct argp_option option_table[] = {
     {"json", 'j', NULL, 0, "print one JSON object", 0},
     {0}};
 
-/* "16GiB", "16G", "512MB", "1073741824". */
-static bool parse_bytes(const char *text, int64_t *bytes) {
-  static const char *const units = "KMGT";
-  char *end;
-  double value = strtod(text, &end);
-  const char *unit = *end ? strchr(units, *end) : NULL;
-  if (end == text || !(value > 0)) return false;
-  if (unit) {
-    bool decimal = end[1] == 'B';
-    for (long i = 0; i <= unit - units; i++) value *= decimal ? 1000 : 1024;
-    end++;
-    if (*end == 'i') end++;
-  }
-  if (*end == 'B') end++;
-  *bytes = (int64_t)value;
-  return !*end && value < 1e18;
-}
-
 static error_t parse(int key, char *arg, struct argp_state *state) {
   options *o = state->input;
   int64_t value;

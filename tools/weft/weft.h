@@ -23,6 +23,7 @@ int command_check(int argc, char **argv);
 int command_memory(int argc, char **argv);
 int command_copy_plan(int argc, char **argv);
 int command_replay_alloc(int argc, char **argv);
+int command_dry_run(int argc, char **argv);
 
 /* Prints the pending error with its hint to stderr, as "weft NAME: what" and "  what to do", takes it, and returns `code`. */
 int fail_with_error(const char *command, int code);
@@ -32,6 +33,8 @@ int misuse(const char *command, const char *format, ...) __attribute__((format(p
 /* Whole numbers and decimals of options; false for anything else behind the number, or out of range. */
 bool parse_int(const char *text, int64_t least, int64_t most, int64_t *value);
 bool parse_double(const char *text, double least, double most, double *value);
+/* "16GiB", "16G", "512MB", "1073741824"; more than nothing. */
+bool parse_bytes(const char *text, int64_t *bytes);
 
 /* "f32" */
 const char *short_dtype(wf_dtype dtype);

@@ -1,0 +1,280 @@
+/* Reads a dry run and judges it: what came out, why it can't be told, what the estimate doesn't know. */
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "audit/dry_parts.h"
+#include "base/host.h"
+#include "report/units.h"
+
+/* The newest PyTorch that this was tried with. */
+#define KNOWN_MAJOR 2
+#define KNOWN_MINOR 15
+
+wf_dry_options wf_dry_defaults(void) {
+  return (wf_dry_options){
+      .search = true, .exit_status = -1, .max_pageable = NAN, .max_syncs_per_step = NAN, .rows = 12};
+}
+
+/* ---- reading ---------------------------------------------------------------------------------------------------------- */
+
+/* Of the second run only what its processes reserved counts. */
+static wf_status read_late(wf_dry_run *run) {
+  wf_dry_options o = run->options;
+  if (!o.late_folder) return WF_OK;
+  o.late_folder = NULL;
+  o.search = false;
+  wf_dry_run *late = wf_dry_read(o.late_folder, &o);
+  if (!late) return wf_error_peek().status;
+  if (late->places.n) run->late_reserved = late->places.at[late->main_place].reserved;
+  wf_dry_free(late);
+  return WF_OK;
+}
+
+static wf_status read_all(wf_dry_run *run, const char *folder, const wf_dry_options *o) {
+  run->options = *o;
+  if (o->device_count < 1 || o->device_count > WF_DRY_DEVICES)
+    return wf__fail(WF_VALUE, "%s: 1 to %d devices are asked for, not %d", folder, WF_DRY_DEVICES, o->device_count);
+  memcpy(run->devices, o->devices, (size_t)o->device_count * sizeof *o->devices);
+  run->options.devices = run->devices;
+  if (run->options.rows < 1) run->options.rows = 1;
+  run->folder = wf__strdup(folder);
+  if (!run->folder) return WF_NO_MEMORY;
+  WF__TRY(wf__dry_read_rows(run));
+  if (!run->processes.n) {
+    wf__fail(WF_VALUE, "%s: no program was recorded", folder);
+    wf__hint(
+        "neither CUDA nor Python came by: was it a PyTorch program, and not one that starts Python by -I, -E or -S?");
+    return WF_VALUE;
+  }
+  WF__TRY(wf__dry_find_places(run));
+  WF__TRY(wf__dry_find_lines(run));
+  return read_late(run);
+}
+
+wf_dry_run *wf_dry_read(const char *folder, const wf_dry_options *options) {
+  wf_dry_options defaults = wf_dry_defaults();
+  wf_dry_run *run = wf__calloc(1, sizeof *run);
+  if (!run) return NULL;
+  if (!read_all(run, folder, options ? options : &defaults)) return run;
+  wf_dry_free(run);
+  return NULL;
+}
+
+static void release_detail(wf__dry_detail *d) {
+  wf_replay_free(d->settings);
+  wf__memory_view_release(&d->view);
+  wf__release(d->role);
+  wf__release(d->by_line.at);
+  wf__release(d->by_module.at);
+  wf__release(d->steps.at);
+  wf_snapshot_free(d->snapshot);
+}
+
+void wf_dry_free(wf_dry_run *run) {
+  if (!run) return;
+  release_detail(&run->detail);
+  for (size_t i = 0; i < run->places.n; i++) wf__release(run->places.at[i].conf);
+  wf__release(run->folder);
+  wf__release(run->snapshot_path);
+  wf__string_set_release(&run->strings);
+  wf__release(run->rows.at);
+  wf__release(run->storages.at);
+  wf__release(run->steps.at);
+  wf__release(run->processes.at);
+  wf__release(run->notes.at);
+  wf__release(run->places.at);
+  wf__release(run->lines.at);
+  wf__release(run);
+}
+
+/* ---- judging ---------------------------------------------------------------------------------------------------------- */
+
+static bool ended_by(const wf_dry_run *run, const char *how) {
+  return !strcmp(wf__dry_string(run, wf__dry_main(run)->finish), how);
+}
+
+static bool out_of_memory(const wf_dry_run *run) {
+  for (int i = 0; i < run->options.device_count; i++)
+    if (run->answers[i].fit == WF__DRY_FITS_NOT) return true;
+  return false;
+}
+
+/* The program had its end, by itself or because it was wanted; or it ran out of memory, which is an answer too. */
+static bool came_through(const wf_dry_run *run) {
+  if (run->places.n && run->answers[0].fit == WF__DRY_FITS_NOT) return true;
+  if (ended_by(run, "steps") || (ended_by(run, "exit") && run->options.exit_status <= 0)) return true;
+  return !wf__dry_main(run)->finish && run->options.exit_status == 0;
+}
+
+static const char *why_no_torch(const wf_dry_run *run, char text[1024]) {
+  const wf__dry_process *p = wf__dry_main(run);
+  const char *state = wf__dry_string(run, p->state), *python = wf__dry_string(run, p->executable);
+  if (!p->state)
+    snprintf(
+        text, 1024,
+        "Python's part didn't run, so memory isn't known. Programs that start Python by -I, -E or -S, or that aren't Python, can't "
+        "be watched.");
+  else if (!strcmp(state, "no torch"))
+    snprintf(text, 1024,
+             p->found_torch ? "The program never imported torch (Python: %.600s)."
+                            : "No torch in this Python: %.600s. Install it there: pip install torch",
+             python);
+  else if (!strcmp(state, "cpu"))
+    snprintf(
+        text, 1024,
+        "PyTorch %.60s of %.600s is built without CUDA. A dry run needs a CUDA build, though no GPU: pip install torch --index-url "
+        "https://download.pytorch.org/whl/cu126",
+        wf__dry_string(run, p->torch), python);
+  else if (!strcmp(state, "rocm"))
+    snprintf(text, 1024, "PyTorch %.60s of %.600s is built for ROCm. Only CUDA builds can be run dry.",
+             wf__dry_string(run, p->torch), python);
+  else return NULL;
+  return text;
+}
+
+const char *wf__dry_why_not(const wf_dry_run *run, char text[1024]) {
+  const char *why = why_no_torch(run, text);
+  const wf__dry_process *p = wf__dry_main(run);
+  int status = run->options.exit_status;
+  if (why) return why;
+  if (came_through(run) && run->places.n) return NULL;
+  if (came_through(run))
+    snprintf(
+        text, 1024,
+        "The program asked for no memory of a GPU. Does it choose the device by itself, or take it as an argument?");
+  else if (p->finish_text)
+    snprintf(text, 1024,
+             "The program ended by %.400s. What it did until then is counted, what it would have needed isn't known.",
+             wf__dry_string(run, p->finish_text));
+  else if (status > 128)
+    snprintf(
+        text, 1024,
+        "The program was ended by signal %d. What it did until then is counted, what it would have needed isn't known.",
+        status - 128);
+  else
+    snprintf(
+        text, 1024,
+        "The program ended with status %d. What it did until then is counted, what it would have needed isn't known.",
+        status);
+  return text;
+}
+
+static bool over(double n, double bound) { return !isnan(bound) && n > bound + 1e-9; }
+
+wf_dry_verdict wf_dry_judge(const wf_dry_run *run) {
+  char text[1024];
+  if (run->places.n && out_of_memory(run)) return WF_DRY_BROKEN;
+  if (wf__dry_why_not(run, text)) return WF_DRY_UNJUDGED;
+  if (over(run->counts.pageable, run->options.max_pageable)) return WF_DRY_BROKEN;
+  if (over(run->counts.syncs, run->options.max_syncs_per_step)) return WF_DRY_BROKEN;
+  for (int i = 0; i < run->options.device_count; i++)
+    if (run->answers[i].fit == WF__DRY_FIT_UNKNOWN) return WF_DRY_UNJUDGED;
+  return WF_DRY_FINE;
+}
+
+bool wf_dry_wants_late_run(const wf_dry_run *run) {
+  for (size_t i = 0; i < run->places.n; i++)
+    if (run->places.at[i].deferred) return true;
+  return false;
+}
+
+const char *wf_dry_snapshot(const wf_dry_run *run) { return run->snapshot_path; }
+
+/* ---- what isn't known -------------------------------------------------------------------------------------------------- */
+
+typedef struct teller {
+  const wf_dry_run *run;
+  void (*fn)(void *context, const char *text);
+  void *context;
+} teller;
+
+static void say(const teller *t, const char *format, ...) WF_PRINTF(2, 3);
+static void say(const teller *t, const char *format, ...) {
+  char text[1024];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  t->fn(t->context, text);
+}
+
+/* Entry points that aren't modelled, each once however many lines and steps came by. */
+static void say_entry_points(const teller *t) {
+  const wf_dry_run *r = t->run;
+  for (size_t i = 0; i < r->rows.n; i++) {
+    const wf__dry_row *row = &r->rows.at[i];
+    int64_t n = 0;
+    bool first = row->kind == WF__DRY_LIMIT;
+    for (size_t k = 0; first && k < i; k++)
+      first = r->rows.at[k].kind != WF__DRY_LIMIT || r->rows.at[k].what != row->what;
+    if (!first) continue;
+    for (size_t k = i; k < r->rows.n; k++)
+      if (r->rows.at[k].kind == WF__DRY_LIMIT && r->rows.at[k].what == row->what) n += r->rows.at[k].count;
+    if (row->text)
+      say(t, "%.300s: %.600s (%lld times)", wf__dry_string(r, row->what), wf__dry_string(r, row->text), (long long)n);
+    else say(t, "%.300s isn't modelled (%lld times)", wf__dry_string(r, row->what), (long long)n);
+  }
+}
+
+static void say_replay(const teller *t) {
+  const wf_dry_run *r = t->run;
+  for (size_t i = 0; i < r->places.n; i++) {
+    const wf__dry_place *place = &r->places.at[i];
+    char bytes[WF__UNIT_TEXT];
+    if (!place->exact)
+      say(t,
+          "process %lld, device %d: the replay of its history differs from what its allocator did, so figures for other devices and settings are "
+          "near, not exact",
+          (long long)r->processes.at[place->process].pid, place->device);
+    if (place->outside)
+      say(t,
+          "process %lld, device %d: %s were asked of the driver beside PyTorch's allocator, and count as in use throughout",
+          (long long)r->processes.at[place->process].pid, place->device,
+          wf__bytes_text((int64_t)place->outside, bytes));
+  }
+}
+
+static void say_version(const teller *t) {
+  const char *torch = wf__dry_string(t->run, wf__dry_main(t->run)->torch);
+  char *end;
+  long major = strtol(torch, &end, 10), minor = *end == '.' ? strtol(end + 1, NULL, 10) : 0;
+  if (major > KNOWN_MAJOR || (major == KNOWN_MAJOR && minor > KNOWN_MINOR))
+    say(t, "PyTorch %.60s is newer than any that dry runs were tried with (%d.%d)", torch, KNOWN_MAJOR, KNOWN_MINOR);
+}
+
+static void say_devices(const teller *t) {
+  const wf_dry_run *r = t->run;
+  char bytes[WF__UNIT_TEXT];
+  if (r->places.n)
+    say(t, "what the driver takes for itself is an estimate: %s of %s",
+        wf__bytes_text(r->devices[0].context_bytes, bytes), r->devices[0].name);
+  for (int i = 0; i < r->options.device_count; i++)
+    if (r->answers[i].other_kind)
+      say(t,
+          "%s has another compute capability than %s, as which the program ran: workspaces of cuBLAS and the choice of kernels may differ",
+          r->devices[i].name, r->devices[0].name);
+}
+
+static void say_recording(const teller *t) {
+  const wf_dry_run *r = t->run;
+  for (size_t i = 0; i < r->processes.n; i++)
+    if (!strcmp(wf__dry_string(r, r->processes.at[i].state), "cuda") && r->processes.at[i].events &&
+        !r->processes.at[i].has_snapshot && !r->processes.at[i].finish)
+      say(t, "process %lld was ended before it could write its memory history", (long long)r->processes.at[i].pid);
+  if (r->damaged) say(t, "%u damaged row%s passed over", r->damaged, r->damaged == 1 ? " was" : "s were");
+  for (size_t i = 0; i < r->notes.n; i++) say(t, "%.900s", wf__dry_string(r, r->notes.at[i]));
+  if (wf_dry_wants_late_run(r) && !r->late_reserved)
+    say(t,
+        "memory was freed while another stream still used it: what is reserved depends on when events finish, and here they finish at once");
+}
+
+void wf__dry_each_limit(const wf_dry_run *run, void (*fn)(void *context, const char *text), void *context) {
+  teller t = {run, fn, context};
+  say_entry_points(&t);
+  say_devices(&t);
+  say_replay(&t);
+  say_version(&t);
+  say_recording(&t);
+}

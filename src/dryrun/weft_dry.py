@@ -1,0 +1,333 @@
+"""Watches a PyTorch program from inside while it runs dry: turns on PyTorch's memory history before the first allocation, counts steps of
+optimisers, and writes down which memory holds parameters, gradients and optimiser state. Keeps no reference to any tensor, so the
+program's memory is what it would be without.
+
+Writes into $WEFT_DRY_DIR: roles.PID.jsonl (rows as they come) and snapshot.PID.pickle (torch.cuda.memory._snapshot() at the end)."""
+import atexit
+import json
+import os
+import sys
+import time
+
+ROLE_STEPS = 16  # roles are looked up after each of the first steps, then after those that are powers of two
+
+
+class _Loader:
+    """Loads a module as its own loader does, and calls `then` once it is there."""
+
+    def __init__(self, loader, then):
+        self._loader, self._then = loader, then
+
+    def create_module(self, spec):
+        return self._loader.create_module(spec)
+
+    def exec_module(self, module):
+        module.__loader__ = module.__spec__.loader = self._loader
+        self._loader.exec_module(module)
+        self._then(module)
+
+    def __getattr__(self, name):
+        return getattr(self._loader, name)
+
+
+class _Finder:
+    """Lets the other finders find torch, and learns when it has been loaded."""
+
+    def __init__(self, then):
+        self._then = then
+
+    def find_spec(self, name, path=None, target=None):
+        if name != "torch":
+            return None
+        for finder in sys.meta_path:
+            find = None if finder is self else getattr(finder, "find_spec", None)
+            spec = find(name, path, target) if find else None
+            if spec is not None:
+                if spec.loader is not None:
+                    spec.loader = _Loader(spec.loader, self._then)
+                return spec
+        return None
+
+
+class _Rows:
+    """The file of rows; opened with the first of them."""
+
+    def __init__(self, folder):
+        self._path = os.path.join(folder, "roles.%d.jsonl" % os.getpid())
+        self._file = None
+
+    def put(self, **row):
+        if self._file is None:
+            self._file = open(self._path, "w", encoding="utf-8")
+        self._file.write(json.dumps(row) + "\n")
+
+    def flush(self):
+        if self._file is not None:
+            self._file.flush()
+
+
+class _Modules:
+    """Modules whose forward ran, by weak reference, with their paths; and, where PyTorch can note it with an allocation, the path of the
+    one that runs."""
+
+    def __init__(self, torch, seen):
+        import threading
+        import weakref
+
+        self._torch, self._seen = torch, seen
+        self._paths = weakref.WeakKeyDictionary()
+        self._thread = threading.local()
+        self._note = getattr(torch._C, "_cuda_setMemoryMetadata", None)
+        hooks = torch.nn.modules.module
+        hooks.register_module_forward_pre_hook(self._enter)
+        if self._note:
+            hooks.register_module_forward_hook(self._leave, always_call=True)
+
+    def all(self):
+        return list(self._paths.items())
+
+    def _learn(self, root):
+        name = type(root).__name__
+        for path, module in root.named_modules():
+            if module not in self._paths:
+                self._paths[module] = name + "." + path if path else name
+                self._seen(module)
+
+    def _enter(self, module, _):
+        if self._torch.compiler.is_compiling():
+            return
+        if module not in self._paths:
+            self._learn(module)
+        if self._note:
+            stack = self._thread.__dict__.setdefault("stack", [])
+            stack.append(self._paths[module])
+            if self._torch.cuda.is_initialized():
+                self._note(stack[-1])
+
+    def _leave(self, module, _, output):
+        stack = self._thread.__dict__.get("stack")
+        if self._torch.compiler.is_compiling() or not stack:
+            return
+        stack.pop()
+        if self._torch.cuda.is_initialized():
+            self._note(stack[-1] if stack else "")
+
+
+class _Watch:
+    def __init__(self, folder, steps):
+        self.folder, self.steps_wanted = folder, steps
+        self.rows = _Rows(folder)
+        self.pid, self.steps, self.done = os.getpid(), 0, False
+        self.torch = self.modules = self.optimizers = self.stand_in = None
+        self.last = {}  # (role, device): {address: bytes} as last written
+
+    # ---- beginning ----
+
+    def torch_loaded(self, torch):
+        version, cuda, hip = torch.__version__, torch.version.cuda, getattr(torch.version, "hip", None)
+        state = "cuda" if cuda else "rocm" if hip else "cpu"
+        self.rows.put(kind="python", python=sys.version.split()[0], executable=sys.executable, torch=str(version), cuda=cuda, hip=hip,
+                      state=state, argv=sys.argv)
+        self.rows.flush()
+        if state != "cuda":
+            self.torch = None
+            self.done = True
+            raise SystemExit(2)
+        self.torch = torch
+        try:
+            self._hook(torch)
+        except Exception as error:  # a release that works otherwise: said in the report, the program goes on
+            self._note("PyTorch %s can't be watched as older ones: %s: %s" % (version, type(error).__name__, error))
+
+    def _hook(self, torch):
+        import ctypes
+        import weakref
+
+        try:
+            self.stand_in = ctypes.CDLL(None).weft_dry_step
+        except AttributeError:
+            self._note("the stand-in driver isn't loaded into this process")
+        self.record = torch.cuda.memory._record_memory_history
+        torch.cuda._lazy_call(self._cuda_begins)
+        torch.cuda.memory._record_memory_history = self._record_asked
+        from torch.optim.optimizer import register_optimizer_step_post_hook
+
+        register_optimizer_step_post_hook(self._step_ended)
+        self.modules = _Modules(torch, self._module_seen)
+        self.optimizers = weakref.WeakSet()
+
+    def _cuda_begins(self):
+        try:
+            self.record("all", context="all", stacks="python", max_entries=sys.maxsize)
+        except Exception as error:
+            self._note("no memory history: %s: %s" % (type(error).__name__, error))
+        observe = getattr(self.torch._C, "_cuda_attach_out_of_memory_observer", None)
+        if observe:
+            observe(lambda *_: self._look())  # who holds it when it runs out
+
+    def _record_asked(self, *args, **kwargs):
+        self._note("the program records memory history itself; the dry run's recording goes on in its place")
+
+    def _note(self, text):
+        self.rows.put(kind="note", text=text)
+        self.rows.flush()
+
+    # ---- whose memory ----
+
+    def _storages(self, tensor, depth=0):
+        """(device, address, bytes) of a tensor's storage; of a tensor made of others, of theirs."""
+        torch = self.torch
+        if not isinstance(tensor, torch.Tensor) or depth > 4:
+            return
+        inner = getattr(tensor, "__tensor_flatten__", None)
+        if inner is not None:
+            for name in inner()[0]:
+                yield from self._storages(getattr(tensor, name), depth + 1)
+        elif tensor.is_cuda and tensor.layout == torch.strided:
+            storage = tensor.untyped_storage()
+            if storage.nbytes():
+                yield tensor.device.index, storage.data_ptr(), storage.nbytes()
+        elif tensor.is_cuda and tensor.layout == torch.sparse_coo:
+            yield from self._storages(tensor._indices(), depth + 1)
+            yield from self._storages(tensor._values(), depth + 1)
+
+    def _collect(self, found, role, values):
+        for value in values:
+            if isinstance(value, (list, tuple)):
+                self._collect(found, role, value)
+            elif isinstance(value, dict):
+                self._collect(found, role, value.values())
+            else:
+                try:
+                    for device, address, size in self._storages(value):
+                        found.setdefault((role, device), {})[address] = size
+                except Exception:  # a tensor of a kind without storage
+                    pass
+
+    def _module_tensors(self, found, modules):
+        for module in modules:
+            self._collect(found, "parameter", module._parameters.values())
+            self._collect(found, "buffer", module._buffers.values())
+
+    def _write_roles(self, found):
+        now = time.time_ns() // 1000
+        for (role, device), storages in found.items():
+            last = self.last.setdefault((role, device), {})
+            for address, size in storages.items():
+                if last.get(address) != size:
+                    self.rows.put(kind="role", role=role, device=device, address=address, bytes=size, step=self.steps, time_us=now)
+            self.last[(role, device)] = storages
+
+    def _module_seen(self, module):
+        found = {}
+        self._module_tensors(found, [module])
+        for key, storages in found.items():
+            storages.update(self.last.get(key, {}))
+        self._write_roles(found)
+
+    def _look(self):
+        """Looks up what is held now."""
+        try:
+            found = {}
+            modules = [module for module, _ in self.modules.all()]
+            self._module_tensors(found, modules)
+            for module in modules:
+                self._collect(found, "gradient", [p.grad for p in module._parameters.values() if p is not None])
+            for optimizer in list(self.optimizers):
+                for p in [p for group in optimizer.param_groups for p in group["params"]]:
+                    self._collect(found, "parameter", [p])
+                    self._collect(found, "gradient", [p.grad])
+                    self._collect(found, "optimizer", [optimizer.state.get(p, {})])
+            self._write_roles(found)
+        except Exception as error:
+            self._note("who holds memory isn't known: %s: %s" % (type(error).__name__, error))
+
+    # ---- steps and the end ----
+
+    def _step_ended(self, optimizer, args, kwargs):
+        if self.done or os.getpid() != self.pid or self.torch.compiler.is_compiling():
+            return
+        self.steps += 1
+        if self.stand_in is not None:
+            self.stand_in()
+        self.optimizers.add(optimizer)
+        if self.steps <= ROLE_STEPS or self.steps & (self.steps - 1) == 0:
+            self._look()
+        self.rows.put(kind="step", step=self.steps, time_us=time.time_ns() // 1000)
+        self.rows.flush()
+        if self.steps_wanted and self.steps >= self.steps_wanted:
+            self.finish("steps", "")
+            raise SystemExit(0)
+
+    def at_exit(self):
+        """What ended the program: Python keeps an exception that nobody caught."""
+        kind, error = getattr(sys, "last_type", None), getattr(sys, "last_value", None)
+        ended, text = "exit", ""
+        if kind is not None:
+            ended, text = "exception", "%s: %s" % (kind.__name__, error)
+            if issubclass(kind, KeyboardInterrupt):
+                ended = "interrupt"
+            elif self.torch is not None and issubclass(kind, self.torch.cuda.OutOfMemoryError):
+                ended = "oom"
+        self.finish(ended, text)
+
+    def finish(self, ended, text):
+        """Writes what is known. Only the first end counts."""
+        if self.done or os.getpid() != self.pid:
+            return
+        self.done = True
+        if self.torch is None:
+            self.rows.put(kind="python", python=sys.version.split()[0], executable=sys.executable, torch=None, state="no torch",
+                          argv=getattr(sys, "argv", []), found=_has_torch())
+        elif self.torch.cuda.is_initialized():
+            if self.modules:
+                self._look()
+            try:
+                self._dump()
+            except Exception as error:
+                self._note("the memory history can't be written: %s: %s" % (type(error).__name__, error))
+        self.rows.put(kind="end", ended=ended, text=text[:2000], steps=self.steps, time_us=time.time_ns() // 1000)
+        self.rows.flush()
+
+    def _dump(self):
+        import pickle
+
+        path = os.path.join(self.folder, "snapshot.%d.pickle" % self.pid)
+        with open(path + ".part", "wb") as file:
+            pickle.dump(self.torch.cuda.memory._snapshot(), file, protocol=4)
+        os.replace(path + ".part", path)
+
+
+def _has_torch():
+    """Whether this Python could import torch."""
+    import importlib.util
+
+    try:
+        return importlib.util.find_spec("torch") is not None
+    except (ImportError, ValueError):
+        return False
+
+
+def _catch_term():
+    """A launcher ends its workers by SIGTERM: then, too, what is known is written."""
+    import signal
+    import threading
+
+    def end(number, frame):
+        raise SystemExit(128 + number)
+
+    if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) == signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, end)
+
+
+def start():
+    folder = os.environ["WEFT_DRY_DIR"]
+    watch = _Watch(folder, int(os.environ.get("WEFT_DRY_STEPS") or 0))
+
+    def torch_loaded(torch):
+        atexit.register(watch.at_exit)  # after torch's own, so that it runs before them
+        _catch_term()
+        watch.torch_loaded(torch)
+
+    atexit.register(watch.at_exit)
+    sys.meta_path.insert(0, _Finder(torch_loaded))

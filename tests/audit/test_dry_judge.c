@@ -1,0 +1,475 @@
+/* Dry runs read from folders that are made here: whose memory it is, whether it fits, what lines do, and why a run can't be judged. What is
+ * expected is added up by hand from what the folder was made of. */
+#define _GNU_SOURCE
+#include <unistd.h>
+
+#include "audit/dry_parts.h"
+#include "audit/snapshot_maker.h"
+#include "base/host.h"
+#include "test.h"
+#include <weft/report.h>
+
+#define MIB ((uint64_t)1 << 20)
+enum { TRAIN = 1, MODEL, OPTIMIZER, BACKWARD = 0 }; /* stacks */
+
+static char folder[64];
+static maker m;
+static FILE *events, *roles;
+
+static FILE *open_rows(const char *kind, int pid) {
+  char path[128];
+  snprintf(path, sizeof path, "%s/%s.%d.jsonl", folder, kind, pid);
+  FILE *file = fopen(path, "a");
+  assert_non_null(file);
+  return file;
+}
+
+/* A process that began to record; end_process writes what it did. */
+static void begin_process(int pid, uint64_t limit) {
+  static const maker_frame train[] = {{"main", "/u/me/train.py", 12}},
+                           model[] = {{"forward", "/u/me/model.py", 30}, {"main", "/u/me/train.py", 14}},
+                           optimizer[] = {{"step", "/lib/python3/dist-packages/torch/optim/adamw.py", 200},
+                                          {"main", "/u/me/train.py", 16}};
+  maker_open(&m, NULL, limit, WF_TIES_AGE);
+  maker_add_stack(&m, train, 1);
+  maker_add_stack(&m, model, 2);
+  maker_add_stack(&m, optimizer, 2);
+  events = open_rows("events", pid);
+  roles = open_rows("roles", pid);
+  fprintf(
+      events,
+      "{\"kind\":\"run\",\"pid\":%d,\"argv\":[\"train.py\",\"--lr\",\"0.1\"],\"runtime\":13020,\"ended\":\"exit\"}\n",
+      pid);
+  fprintf(
+      roles,
+      "{\"kind\":\"python\",\"torch\":\"2.15.0+cu132\",\"cuda\":\"13.2\",\"state\":\"cuda\",\"executable\":\"/bin/python\"}\n");
+}
+
+static void end_process(int pid, const char *how, const char *text, int steps) {
+  char path[128];
+  fprintf(roles, "{\"kind\":\"end\",\"ended\":\"%s\",\"text\":\"%s\",\"steps\":%d}\n", how, text, steps);
+  snprintf(path, sizeof path, "%s/snapshot.%d.pickle", folder, pid);
+  maker_write(&m, path);
+  maker_close(&m);
+  fclose(events);
+  fclose(roles);
+}
+
+static void saw(const char *role, const wf_block *block, uint64_t bytes) {
+  fprintf(roles, "{\"kind\":\"role\",\"role\":\"%s\",\"device\":0,\"address\":%llu,\"bytes\":%llu,\"time_us\":%lld}\n",
+          role, (unsigned long long)wf_block_address(block), (unsigned long long)bytes, (long long)m.time_us);
+}
+
+static void step_ended(int step) {
+  fprintf(roles, "{\"kind\":\"step\",\"step\":%d,\"time_us\":%lld}\n", step, (long long)m.time_us);
+}
+
+static void row(const char *kind, const char *what, int step, int line, int count, int64_t bytes) {
+  fprintf(
+      events,
+      "{\"kind\":\"%s\",\"what\":\"%s\",\"device\":0,\"step\":%d,\"file\":\"/u/me/train.py\",\"line\":%d,\"function\":\"main\","
+      "\"count\":%d,\"bytes\":%lld}\n",
+      kind, what, step, line, count, (long long)bytes);
+}
+
+static int set_up(void **state) {
+  (void)state;
+  snprintf(folder, sizeof folder, "weft-dry-XXXXXX");
+  return !mkdtemp(folder);
+}
+
+static int tear_down(void **state) {
+  char command[128];
+  (void)state;
+  snprintf(command, sizeof command, "rm -rf %s", folder);
+  return system(command);
+}
+
+static wf_dry_run *read_run(const wf_dry_device *devices, int n, int exit_status) {
+  wf_dry_options o = wf_dry_defaults();
+  o.devices = devices;
+  o.device_count = n;
+  o.exit_status = exit_status;
+  o.search = false;
+  wf_dry_run *run = wf_dry_read(folder, &o);
+  if (!run) print_error("%s\n", wf_error_peek().text);
+  assert_non_null(run);
+  return run;
+}
+
+static const wf_dry_device gib = {"1GiB", 1 << 30, 64 << 20, 8, 0};
+
+/* A weight, its gradient, two states, an activation of 6 MiB while the gradient is there already. */
+static void train_one_step(int step, wf_block *weight, bool looked) {
+  static wf_block *states[2];
+  wf_block *shift =
+      maker_alloc(&m, (size_t)(step - 1) * 64 * 1024 + 512, 0, MODEL); /* so that places differ between steps */
+  wf_block *activation = maker_alloc(&m, 6 * MIB, 0, MODEL), *gradient = maker_alloc(&m, 4 * MIB, 0, BACKWARD);
+  maker_free(&m, activation, BACKWARD);
+  for (int i = 0; i < 2 && step == 1; i++) states[i] = maker_alloc(&m, 4 * MIB, 0, OPTIMIZER);
+  maker_free(&m, maker_alloc(&m, 4 * MIB, 0, OPTIMIZER), OPTIMIZER);
+  if (looked) {
+    saw("parameter", weight, 4 * MIB);
+    saw("gradient", gradient, 4 * MIB);
+    saw("optimizer", states[0], 4 * MIB);
+    saw("optimizer", states[1], 4 * MIB);
+  }
+  step_ended(step);
+  maker_free(&m, gradient, TRAIN);
+  maker_free(&m, shift, TRAIN);
+}
+
+static void the_peak_is_divided_by_whose_it_is(void **state) {
+  (void)state;
+  begin_process(7, 0);
+  wf_block *weight = maker_alloc(&m, 4 * MIB, 0, TRAIN);
+  for (int i = 1; i <= 3; i++) train_one_step(i, weight, i == 1);
+  end_process(7, "steps", "", 3);
+  wf_dry_run *run = read_run(&gib, 1, 0);
+  const wf__dry_detail *d = &run->detail;
+  assert_int_equal(wf_dry_judge(run), WF_DRY_FINE);
+  /* From step 2 on: weight 4, states 8, activation 6, gradient 4, the block of 64 KiB and more. The third step has the largest of these. */
+  assert_int_equal(d->role_bytes[WF__DRY_PARAMETERS], 4 * MIB);
+  assert_int_equal(d->role_bytes[WF__DRY_OPTIMIZER], 8 * MIB);
+  assert_int_equal(d->role_bytes[WF__DRY_GRADIENTS], 4 * MIB); /* nobody looked in that step */
+  assert_int_equal(d->role_bytes[WF__DRY_FORWARD], 6 * MIB + 2 * 64 * 1024 + 512);
+  assert_int_equal(d->role_bytes[WF__DRY_BACKWARD], 0);
+  assert_int_equal(d->view.history.peak, 22 * MIB + 2 * 64 * 1024 + 512);
+  assert_int_equal(d->steps.n, 4);
+  assert_int_equal(d->steps.at[0].peak,
+                   22 * MIB - 4 * MIB + 2 * MIB + 512); /* weight, gradient, states, the step's own 4 MiB */
+  assert_int_equal(d->steps.at[2].end, 16 * MIB + 2 * 64 * 1024 + 512);
+  wf_dry_free(run);
+}
+
+static void what_nobody_saw_goes_by_who_asked(void **state) {
+  (void)state;
+  begin_process(7, 0);
+  maker_alloc(&m, 8519680, 0, MODEL); /* PyTorch's workspace for cuBLAS: 2 x 4096 KiB + 8 x 16 KiB */
+  maker_alloc(&m, 3 * MIB, 0, BACKWARD);
+  maker_alloc(&m, 2 * MIB, 0, OPTIMIZER);
+  maker_alloc(&m, 1 * MIB, 0, MODEL);
+  end_process(7, "exit", "", 0);
+  wf_dry_run *run = read_run(&gib, 1, 0);
+  const uint64_t *bytes = run->detail.role_bytes;
+  assert_int_equal(bytes[WF__DRY_WORKSPACE], 8519680);
+  assert_int_equal(bytes[WF__DRY_BACKWARD], 3 * MIB);
+  assert_int_equal(bytes[WF__DRY_STEP], 2 * MIB);
+  assert_int_equal(bytes[WF__DRY_FORWARD], 1 * MIB);
+  wf_dry_free(run);
+}
+
+static void each_device_gets_an_answer_of_its_own(void **state) {
+  static const wf_dry_device devices[] = {
+      {"1GiB", 1 << 30, 64 << 20, 8, 0}, {"enough", 124 << 20, 64 << 20, 8, 0}, {"little", 123 << 20, 64 << 20, 9, 0}};
+  (void)state;
+  begin_process(7, 0);
+  maker_alloc(&m, 20 * MIB, 0, TRAIN);
+  maker_alloc(&m, 40 * MIB, 0, MODEL);
+  end_process(7, "exit", "", 0);
+  wf_dry_run *run = read_run(devices, 3, 0);
+  assert_int_equal(run->answers[0].fit, WF__DRY_FITS);
+  assert_int_equal(run->answers[1].fit,
+                   WF__DRY_FITS); /* 60 MiB are left, and two segments of 20 and 40 are asked for */
+  assert_int_equal(run->answers[2].fit, WF__DRY_FITS_NOT);
+  assert_int_equal(run->answers[1].needs, 60 * MIB);
+  assert_false(run->answers[1].other_kind);
+  assert_true(run->answers[2].other_kind);
+  assert_int_equal(wf_dry_judge(run), WF_DRY_BROKEN);
+  char *text = wf_dry_text(run, 80);
+  assert_non_null(strstr(text, "me/model.py:30 forward")); /* who asked in vain */
+  wf_report_release(text);
+  wf_dry_free(run);
+}
+
+static void running_out_of_memory_is_an_answer(void **state) {
+  static const wf_dry_device devices[] = {{"64MiB", 64 << 20, 0, 8, 0}, {"more", 1 << 30, 0, 8, 0}};
+  (void)state;
+  begin_process(7, 64 * MIB);
+  maker_alloc(&m, 40 * MIB, 0, TRAIN);
+  assert_null(maker_alloc(&m, 40 * MIB, 0, MODEL));
+  end_process(7, "oom", "OutOfMemoryError: CUDA out of memory.", 0);
+  wf_dry_run *run = read_run(devices, 2, 1);
+  assert_int_equal(run->answers[0].fit, WF__DRY_FITS_NOT);
+  assert_int_equal(run->answers[1].fit, WF__DRY_FIT_UNKNOWN); /* nobody knows what would have come */
+  assert_int_equal(wf_dry_judge(run), WF_DRY_BROKEN);
+  wf_dry_free(run);
+}
+
+static void one_that_was_caught_is_none(void **state) {
+  static const wf_dry_device device = {"64MiB", 64 << 20, 0, 8, 0};
+  (void)state;
+  begin_process(7, 64 * MIB);
+  maker_alloc(&m, 40 * MIB, 0, TRAIN);
+  assert_null(maker_alloc(&m, 40 * MIB, 0, MODEL));
+  end_process(7, "exit", "", 0);
+  wf_dry_run *run = read_run(&device, 1, 0);
+  assert_int_equal(run->answers[0].fit, WF__DRY_FITS);
+  assert_int_equal(wf_dry_judge(run), WF_DRY_FINE);
+  wf_dry_free(run);
+}
+
+static void processes_that_share_a_device_share_its_memory(void **state) {
+  static const wf_dry_device devices[] = {{"300MiB", 300 << 20, 100 << 20, 8, 0},
+                                          {"250MiB", 250 << 20, 100 << 20, 8, 0}};
+  (void)state;
+  for (int pid = 7; pid < 9; pid++) {
+    begin_process(pid, 0);
+    maker_alloc(&m, 40 * MIB, 0, TRAIN);
+    end_process(pid, "exit", "", 0);
+  }
+  wf_dry_run *run = read_run(devices, 2, 0);
+  assert_int_equal(run->places.n, 2);
+  assert_int_equal(run->answers[0].fit, WF__DRY_FITS); /* twice 100 for the driver and 40 */
+  assert_int_equal(run->answers[0].room, 60 * MIB);    /* 300 - 100 - (100 + 40) */
+  assert_int_equal(run->answers[1].fit, WF__DRY_FITS_NOT);
+  wf_dry_free(run);
+}
+
+/* Steps 0 and 1 warm up. Line 5 copies its pageable batch in each step, line 6 reads a value, line 9 did something once. */
+static void put_training_rows(void) {
+  for (int step = 0; step < 6; step++) {
+    row("copy", "Memcpy HtoD (Pageable -> Device)", step, 5, 1, 1 << 20);
+    row("copy", "Memcpy DtoH (Device -> Pageable)", step, 6, 1, 4);
+    row("sync", "cudaStreamSynchronize", step, 6, 1, 0);
+    row("launch", step % 2 ? "gemm" : "relu", step, 7, 50, 0);
+  }
+  row("copy", "Memcpy HtoD (Pageable -> Device)", 0, 9, 100, 100 << 20);
+  row("malloc", "cudaMalloc", 0, 9, 3, 60 << 20);
+}
+
+static const wf__dry_line *line_of(const wf_dry_run *run, int kind, int64_t number) {
+  for (size_t i = 0; i < run->lines.n; i++)
+    if (run->lines.at[i].sum.kind == kind && run->lines.at[i].sum.line == number) return &run->lines.at[i];
+  return NULL;
+}
+
+static void lines_are_judged_by_the_steady_state(void **state) {
+  (void)state;
+  begin_process(7, 0);
+  maker_alloc(&m, 60 * MIB, 0, TRAIN);
+  put_training_rows();
+  end_process(7, "steps", "", 6);
+  wf_dry_run *run = read_run(&gib, 1, 0);
+  assert_int_equal(run->warm, 2);
+  assert_int_equal(run->steady, 4);
+  assert_true(run->counts.pageable == 1 && run->counts.syncs == 1 && run->counts.launches == 50 &&
+              run->counts.driver_allocations == 0);
+  const wf__dry_line *upload = line_of(run, WF__DRY_COPY, 5), *once = line_of(run, WF__DRY_COPY, 9),
+                     *wait = line_of(run, WF__DRY_SYNC, 6);
+  assert_true(upload->per_step == 1 && upload->sum.count == 6);
+  assert_non_null(strstr(upload->remedy, "pin_memory=True"));
+  assert_null(once->problem); /* the model goes to the device but once */
+  assert_non_null(strstr(wait->problem, "a value is read"));
+  assert_null(line_of(run, WF__DRY_COPY, 6)->problem);               /* said of the wait already */
+  assert_int_equal(line_of(run, WF__DRY_LAUNCH, 7)->sum.count, 300); /* whatever kernels they are */
+  wf_dry_free(run);
+}
+
+static void bounds_are_kept_or_broken(void **state) {
+  static const struct {
+    double pageable, syncs;
+    wf_dry_verdict verdict;
+  } cases[] = {{1, 1, WF_DRY_FINE}, {0, 1, WF_DRY_BROKEN}, {1, 0.5, WF_DRY_BROKEN}, {2, 3, WF_DRY_FINE}};
+  (void)state;
+  begin_process(7, 0);
+  maker_alloc(&m, 60 * MIB, 0, TRAIN);
+  put_training_rows();
+  end_process(7, "steps", "", 6);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    wf_dry_options o = wf_dry_defaults();
+    o.devices = &gib;
+    o.device_count = 1;
+    o.exit_status = 0;
+    o.search = false;
+    o.max_pageable = cases[i].pageable;
+    o.max_syncs_per_step = cases[i].syncs;
+    wf_dry_run *run = wf_dry_read(folder, &o);
+    assert_int_equal(wf_dry_judge(run), cases[i].verdict);
+    wf_dry_free(run);
+  }
+}
+
+static void without_steps_all_of_it_counts(void **state) {
+  (void)state;
+  begin_process(7, 0);
+  maker_alloc(&m, 60 * MIB, 0, TRAIN);
+  row("copy", "Memcpy HtoD (Pageable -> Device)", 0, 5, 3, 3 << 20);
+  row("sync", "cudaDeviceSynchronize", 0, 6, 2, 0);
+  end_process(7, "exit", "", 0);
+  wf_dry_run *run = read_run(&gib, 1, 0);
+  assert_true(run->steady == 0 && run->counts.pageable == 3 && run->counts.syncs == 2);
+  assert_non_null(strstr(line_of(run, WF__DRY_SYNC, 6)->problem, "by itself"));
+  wf_dry_free(run);
+}
+
+/* Memory that NCCL asks the driver for is no segment of PyTorch's. */
+static void memory_beside_the_allocator_counts(void **state) {
+  (void)state;
+  begin_process(7, 0);
+  maker_alloc(&m, 60 * MIB, 0, TRAIN);
+  row("malloc", "cudaMalloc", 0, 3, 1, 60 << 20);
+  row("malloc", "cudaMalloc", 0, 4, 1, 30 << 20);
+  end_process(7, "exit", "", 0);
+  wf_dry_run *run = read_run(&gib, 1, 0);
+  assert_int_equal(run->places.at[0].outside, 30 * MIB);
+  assert_int_equal(run->answers[0].room, (1024 - 64 - 30) * MIB);
+  wf_dry_free(run);
+}
+
+static void one_row(const char *text) {
+  FILE *file = open_rows("roles", 7);
+  fprintf(file, "%s\n", text);
+  fclose(file);
+}
+
+/* The reason and the exit status of a run whose Python wrote but these rows. */
+static void expect_reason(const char *python, const char *end, int status, const char *says) {
+  void *none = NULL;
+  char text[1024];
+  one_row(python);
+  one_row(end);
+  wf_dry_run *run = read_run(&gib, 1, status);
+  const char *why = wf__dry_why_not(run, text);
+  assert_non_null(why);
+  if (!strstr(why, says)) print_error("'%s' in: %s\n", says, why);
+  assert_non_null(strstr(why, says));
+  assert_int_equal(wf_dry_judge(run), WF_DRY_UNJUDGED);
+  wf_dry_free(run);
+  tear_down(&none);
+  set_up(&none);
+}
+
+static void what_cant_be_judged_says_why(void **state) {
+  static const char end[] = "{\"kind\":\"end\",\"ended\":\"exit\"}";
+  (void)state;
+  expect_reason(
+      "{\"kind\":\"python\",\"state\":\"no torch\",\"torch\":null,\"found\":false,\"executable\":\"/bin/py\"}", end, 1,
+      "No torch in this Python: /bin/py");
+  expect_reason("{\"kind\":\"python\",\"state\":\"no torch\",\"torch\":null,\"found\":true}", end, 0,
+                "never imported torch");
+  expect_reason("{\"kind\":\"python\",\"state\":\"cpu\",\"torch\":\"2.9.0+cpu\",\"executable\":\"/bin/py\"}", "", 2,
+                "2.9.0+cpu of /bin/py is built without CUDA");
+  expect_reason("{\"kind\":\"python\",\"state\":\"rocm\",\"torch\":\"2.9.0+rocm6\"}", "", 2, "ROCm");
+  expect_reason("{\"kind\":\"python\",\"state\":\"cuda\",\"torch\":\"2.15.0\"}", end, 0,
+                "asked for no memory of a GPU");
+  expect_reason("{\"kind\":\"python\",\"state\":\"cuda\",\"torch\":\"2.15.0\"}",
+                "{\"kind\":\"end\",\"ended\":\"exception\",\"text\":\"ValueError: not enough boxes\"}", 1,
+                "ValueError: not enough boxes");
+  expect_reason("{\"kind\":\"python\",\"state\":\"cuda\",\"torch\":\"2.15.0\"}", "", 139, "signal 11");
+  expect_reason("{\"kind\":\"python\",\"state\":\"cuda\",\"torch\":\"2.15.0\"}", end, 3, "status 3");
+}
+
+static void a_folder_without_a_run_is_refused(void **state) {
+  wf_dry_options o = wf_dry_defaults();
+  (void)state;
+  o.devices = &gib;
+  o.device_count = 1;
+  assert_null(wf_dry_read(folder, &o));
+  assert_int_equal(wf_error_take().status, WF_VALUE);
+  assert_null(wf_dry_read("/no/such/folder", &o));
+  assert_int_equal(wf_error_take().status, WF_IO);
+}
+
+static void damaged_rows_are_passed_over_and_counted(void **state) {
+  (void)state;
+  begin_process(7, 0);
+  maker_alloc(&m, 60 * MIB, 0, TRAIN);
+  row("sync", "cudaDeviceSynchronize", 0, 6, 2, 0);
+  fprintf(events, "{\"kind\":\"sync\",\"what\":\"cuda\n{\"kind\":\"nonsense\",\"count\":[1,{\"a\":2}]}\n");
+  row("sync", "cudaDeviceSynchronize", 0, 6, 3, 0);
+  fprintf(events, "{\"kind\":\"sync\",\"what\":");
+  end_process(7, "exit", "", 0);
+  wf_dry_run *run = read_run(&gib, 1, 0);
+  assert_true(run->damaged > 0);
+  assert_true(run->counts.syncs >= 2);
+  wf_dry_free(run);
+}
+
+static void check_width(const char *text) {
+  for (const char *line = text; *line; line += strcspn(line, "\n") + 1) {
+    size_t n = 0;
+    for (const char *c = line; *c && *c != '\n'; c++) n += (*c & 0xc0) != 0x80;
+    if (n > 80) print_error("%zu columns: %.*s\n", n, (int)strcspn(line, "\n"), line);
+    assert_true(n <= 80);
+  }
+}
+
+static void the_report_is_eighty_columns_wide(void **state) {
+  static const wf_dry_device devices[] = {{"1GiB", 1 << 30, 64 << 20, 8, 0}, {"123.456MiB", 123 << 20, 64 << 20, 9, 0}};
+  char page[128];
+  (void)state;
+  begin_process(7, 0);
+  wf_block *weight = maker_alloc(&m, 4 * MIB, 0, TRAIN);
+  for (int i = 1; i <= 3; i++) train_one_step(i, weight, true);
+  maker_alloc(&m, 60 * MIB, 0, MODEL);
+  put_training_rows();
+  row("copy", "Memcpy HtoD (Pageable -> Device) through a name that is longer than any line has room for", 3, 123456, 7,
+      1 << 30);
+  fprintf(
+      events,
+      "{\"kind\":\"limit\",\"what\":\"cusolverDnXsyevBatched_bufferSize\",\"text\":\"a grüne Wiese of words that goes on\",\"count\":3}\n");
+  fprintf(
+      events,
+      "{\"kind\":\"read\",\"file\":\"/u/me/with a very long path/and another folder/of/train_the_model.py\",\"line\":12,"
+      "\"function\":\"a_function_with_a_long_name_that_says_it_all\",\"count\":2,\"bytes\":8}\n");
+  end_process(7, "steps", "", 6);
+  wf_dry_run *run = read_run(devices, 2, 0);
+  char *text = wf_dry_text(run, 80), *json = wf_dry_json(run, 0);
+  assert_non_null(text);
+  assert_non_null(json);
+  check_width(text);
+  assert_non_null(strstr(text, "grüne Wiese"));
+  snprintf(page, sizeof page, "%s/page.html", folder);
+  assert_ok(wf_dry_write_html(run, page));
+  assert_int_equal(access(page, R_OK), 0);
+  wf_report_release(text);
+  wf_report_release(json);
+  wf_dry_free(run);
+}
+
+static void no_memory_is_an_error_and_leaks_nothing(void **state) {
+  wf_dry_options o = wf_dry_defaults();
+  (void)state;
+  o.devices = &gib;
+  o.device_count = 1;
+  o.search = false;
+  begin_process(7, 0);
+  wf_block *weight = maker_alloc(&m, 4 * MIB, 0, TRAIN);
+  train_one_step(1, weight, true);
+  put_training_rows();
+  end_process(7, "steps", "", 1);
+  wf__fault_at(INT64_MAX);
+  wf_dry_free(wf_dry_read(folder, &o));
+  int64_t all = wf__fault_count();
+  assert_true(all > 20);
+  for (int64_t k = 1; k <= all; k += all / 200 + 1) {
+    wf__fault_at(k);
+    wf_dry_run *run = wf_dry_read(folder, &o);
+    wf__fault_at(0);
+    if (run) print_error("allocation %lld of %lld\n", (long long)k, (long long)all);
+    assert_null(run);
+    assert_int_equal(wf_error_take().status, WF_NO_MEMORY);
+  }
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+static const struct CMUnitTest tests[] = {
+    TEST(the_peak_is_divided_by_whose_it_is),
+    TEST(what_nobody_saw_goes_by_who_asked),
+    TEST(each_device_gets_an_answer_of_its_own),
+    TEST(running_out_of_memory_is_an_answer),
+    TEST(one_that_was_caught_is_none),
+    TEST(processes_that_share_a_device_share_its_memory),
+    TEST(lines_are_judged_by_the_steady_state),
+    TEST(bounds_are_kept_or_broken),
+    TEST(without_steps_all_of_it_counts),
+    TEST(memory_beside_the_allocator_counts),
+    TEST(what_cant_be_judged_says_why),
+    TEST(a_folder_without_a_run_is_refused),
+    TEST(damaged_rows_are_passed_over_and_counted),
+    TEST(the_report_is_eighty_columns_wide),
+    TEST(no_memory_is_an_error_and_leaks_nothing),
+};
+
+WF_TEST_MAIN("audit/dry_judge", tests)

@@ -1,0 +1,90 @@
+#!/bin/sh
+# weft dry-run from the outside, without torch: reports of folders that are made here, options, exit statuses, what can't be started; and the
+# Python that watches, as far as it goes without torch.
+# shellcheck disable=SC2016 # commands in single quotes are for sh -c, with "$@" of their own
+here=$(dirname -- "$0")
+# shellcheck source=tests/harness/tap.sh
+. "$here/../harness/tap.sh"
+weft=$build/weft
+maker=$build/tests/make_snapshot
+run=$work/run
+
+holds() { python3 -c 'import json,sys; d=json.load(open(sys.argv[1])); assert eval(sys.argv[2]), sys.argv[2]' "$1" "$2"; }
+narrow() { [ "$(LC_ALL=C.UTF-8 wc -L <"$1")" -le "$2" ]; }
+
+# ---- a folder as a run leaves it ----
+mkdir "$run"
+"$maker" "$run/snapshot.7.pickle" 20000 >/dev/null
+cat >"$run/events.7.jsonl" <<'END'
+{"kind":"run","pid":7,"argv":["train.py","--lr","0.1"],"runtime":13020,"ended":"exit"}
+{"kind":"copy","what":"Memcpy HtoD (Pageable -> Device)","device":0,"step":2,"file":"proj/train.py","line":12,"function":"main","count":1,"bytes":1000000}
+{"kind":"copy","what":"Memcpy HtoD (Pageable -> Device)","device":0,"step":3,"file":"proj/train.py","line":12,"function":"main","count":1,"bytes":1000000}
+{"kind":"sync","what":"cudaStreamSynchronize","device":0,"step":3,"file":"proj/train.py","line":20,"function":"main","count":2,"bytes":0}
+{"kind":"limit","what":"cusolverDnSgetrf","text":"counted as success","count":3}
+END
+cat >"$run/roles.7.jsonl" <<'END'
+{"kind":"python","python":"3.11.7","executable":"python","torch":"2.15.0","cuda":"13.2","state":"cuda","argv":["train.py"]}
+{"kind":"end","ended":"steps","text":"","steps":4}
+END
+ok "a run is reported" ends 0 "fits, .* to spare" "$weft" dry-run --report "$run"
+ok "in 80 columns" narrow "$work/output" 80
+ok "with who holds the memory" grep -q "train/model.py:88 mlp" "$work/output"
+ok "with the line that copies" grep -q "proj/train.py:12 main" "$work/output"
+ok "and what it doesn't know" grep -q "cusolverDnSgetrf: counted as success (3 times)" "$work/output"
+ok "a GPU that is too small is exit 1" ends 1 "DOESN'T FIT" "$weft" dry-run --report "$run" --mem 2GiB --mem 700MiB
+ok "and the larger one fits all the same" grep -q "2GiB.*fits" "$work/output"
+ok "as JSON" sh -c '"$1" dry-run --report "$2" --json --gpu t4 --mem 24GiB >"$3"' sh "$weft" "$run" "$work/json"
+ok "with an answer for each" holds "$work/json" "d['verdict'] == 'fine' and [x['name'] for x in d['devices']] == ['24GiB', 't4'] and d['devices'][1]['memory_bytes'] == 14909 << 20"
+ok "with what a step does in the steady state" holds "$work/json" "d['steady'] == {'warm_up_steps': 2, 'steps': 2, 'pageable_copies': 1.0, 'syncs': 1.0, 'launches': 0.0, 'driver_allocations': 0.0}"
+ok "the peak is that of weft memory" sh -c '"$1" memory --json "$2" >"$3"' sh "$weft" "$run/snapshot.7.pickle" "$work/memory.json"
+ok "to the byte" python3 -c 'import json,sys; a,b=[json.load(open(p)) for p in sys.argv[1:]]; assert a["peak"]["allocated_bytes"] == b["peak_allocated_bytes"] == sum(a["peak"]["roles"].values())' "$work/json" "$work/memory.json"
+ok "bounds that are kept" ends 0 "kept" "$weft" dry-run --report "$run" --max-pageable 1 --max-syncs-per-step 1
+ok "and one that is broken" ends 1 "BROKEN" "$weft" dry-run --report "$run" --max-pageable 0
+ok "as a page" sh -c '"$1" dry-run --report "$2" --html "$3" >/dev/null && grep -q "Does it fit" "$3" && grep -q "</html>" "$3"' sh "$weft" "$run" "$work/page.html"
+ok "the snapshot is PyTorch's" sh -c '"$1" dry-run --report "$2" --snapshot "$3" >/dev/null && cmp "$2/snapshot.7.pickle" "$3"' sh "$weft" "$run" "$work/copy.pickle"
+ok "a page that can't be written" ends 2 "no/such" "$weft" dry-run --report "$run" --html "$work/no/such/page.html"
+
+# ---- misuse ----
+ok "no program is misuse" ends 2 "which program" "$weft" dry-run
+ok "a GPU that there isn't" ends 2 "there is no GPU 'gtx1'" "$weft" dry-run --gpu gtx1 -- true
+ok "a size that is none" ends 2 "24GiB" "$weft" dry-run --mem lots -- true
+ok "a bound that is none" ends 2 "0 or more" "$weft" dry-run --max-pageable -1 -- true
+ok "a folder that isn't there" ends 2 "No such file" "$weft" dry-run --report "$work/nothing"
+ok "a folder without a run" sh -c 'mkdir "$2" && "$1" dry-run --report "$2" 2>&1 | grep -q "no program was recorded"' sh "$weft" "$work/empty"
+ok "a folder to keep that isn't empty" ends 2 "new or an empty folder" "$weft" dry-run --keep "$run" -- true
+ok "Python that is told to look away" ends 2 "leave them out" "$weft" dry-run -- python3 -I train.py
+ok "the list of GPUs" ends 0 "a100-80 .*79.14 GiB" "$weft" dry-run --list-gpus
+ok "a stand-in that isn't there" ends 2 "isn't there" env WEFT_DRY_LIBRARY="$work/none.so" "$weft" dry-run -- true
+
+# ---- running; any library serves as stand-in here ----
+WEFT_DRY_LIBRARY=$(find "$build" -name 'libweft-tools.so' | head -n 1)
+export WEFT_DRY_LIBRARY
+ok "a program that isn't there" ends 2 "can't be started: No such file" "$weft" dry-run -- ./no-such-program
+ok "one that isn't Python can't be watched" ends 2 "no program was recorded" "$weft" dry-run -- true
+cat >"$work/plain.py" <<'END'
+import os, sys
+assert not [p for p in sys.path if "weft" in p and p.endswith("python")], sys.path
+print("arguments", sys.argv[1:], "preloaded", os.environ["LD_PRELOAD"].count("weft"))
+sys.exit(int(sys.argv[1]))
+END
+ok "one without torch says so" ends 2 "never imported torch\|No torch in this Python" "$weft" dry-run -- python3 "$work/plain.py" 0 --gpu none
+ok "and got its own arguments" grep -q "arguments \['0', '--gpu', 'none'\]" "$work/output"
+mkdir "$work/site"
+echo 'import sys; print("the own sitecustomize ran", __name__, __file__)' >"$work/site/sitecustomize.py"
+ok "a sitecustomize of the user's own runs as well" sh -c 'PYTHONPATH="$3" "$1" dry-run -- python3 "$2" 0 2>&1 | grep -q "own sitecustomize ran sitecustomize .*/site/"' sh "$weft" "$work/plain.py" "$work/site"
+ok "what it says goes to standard error under --json" sh -c '"$1" dry-run --json -- python3 "$2" 0 2>/dev/null | python3 -c "import json,sys; assert json.load(sys.stdin)[\"verdict\"] == \"unjudged\""' sh "$weft" "$work/plain.py"
+ok "--keep leaves what was recorded" sh -c '"$1" dry-run --keep "$3" -- python3 "$2" 0 >/dev/null 2>&1; ls "$3" | grep -q roles' sh "$weft" "$work/plain.py" "$work/kept"
+ok "and without it nothing is left" sh -c 'mkdir "$3" && TMPDIR="$3" "$1" dry-run -- python3 "$2" 0 >/dev/null 2>&1; [ -z "$(ls "$3")" ]' sh "$weft" "$work/plain.py" "$work/tmp"
+mkdir "$work/fake" "$work/fake/torch"
+cat >"$work/fake/torch/__init__.py" <<'END'
+from . import version
+__version__ = "9.9+cpu"
+END
+echo 'cuda = hip = None' >"$work/fake/torch/version.py"
+echo 'import torch; print("goes on for hours")' >"$work/cpu.py"
+ok "a CPU build of torch ends at once" ends 2 "9.9+cpu of" env PYTHONPATH="$work/fake" "$weft" dry-run -- python3 "$work/cpu.py"
+ok "before the program's hours" sh -c '! grep -q hours "$1"' sh "$work/output"
+echo 'cuda = None; hip = "6.2"' >"$work/fake/torch/version.py"
+ok "so does one for ROCm" ends 2 "ROCm" env PYTHONPATH="$work/fake" "$weft" dry-run -- python3 "$work/cpu.py"
+ok "Ctrl-C is exit 130, after the report" sh -c '"$1" dry-run -- python3 -c "import os, signal, time; os.kill(os.getppid(), signal.SIGINT); time.sleep(0.2); raise KeyboardInterrupt" >"$2" 2>&1; [ $? = 130 ] && grep -q "Dry run as" "$2"' sh "$weft" "$work/interrupted"
+finish

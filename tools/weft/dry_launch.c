@@ -1,0 +1,185 @@
+/* Starts a program under the stand-in driver, with the Python that watches it, and waits for its end. */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "dry_run.h"
+
+#define LIBRARY "libweft-dry.so"
+
+/* ---- folders ---------------------------------------------------------------------------------------------------------- */
+
+char *dry_folder_make(void) {
+  const char *base = getenv("TMPDIR");
+  char *path = NULL;
+  if (asprintf(&path, "%s/weft-dry-run.XXXXXX", base && *base ? base : "/tmp") < 0) return NULL;
+  if (mkdtemp(path)) return path;
+  misuse("dry-run", "no folder can be made for the run: %s: %s", path, strerror(errno));
+  free(path);
+  return NULL;
+}
+
+void dry_folder_remove(const char *folder) {
+  DIR *d = opendir(folder);
+  char path[PATH_MAX];
+  struct stat s;
+  for (const struct dirent *e; d && (e = readdir(d));) {
+    if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, "..")) continue;
+    snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
+    if (!lstat(path, &s) && S_ISDIR(s.st_mode)) dry_folder_remove(path);
+    else unlink(path);
+  }
+  if (d) closedir(d);
+  rmdir(folder);
+}
+
+static bool write_file(const char *path, const char *text) {
+  FILE *file = fopen(path, "w");
+  bool good = file && fputs(text, file) >= 0;
+  if (file && fclose(file)) good = false;
+  if (!good) misuse("dry-run", "%s can't be written: %s", path, strerror(errno));
+  return good;
+}
+
+static bool write_python(const char *folder) {
+  const wf_dry_file *files;
+  char path[PATH_MAX];
+  int n = wf_dry_files(&files);
+  snprintf(path, sizeof path, "%s/python", folder);
+  if (mkdir(path, 0700) && errno != EEXIST) {
+    misuse("dry-run", "%s can't be made: %s", path, strerror(errno));
+    return false;
+  }
+  for (int i = 0; i < n; i++) {
+    snprintf(path, sizeof path, "%s/python/%s", folder, files[i].name);
+    if (!write_file(path, files[i].text)) return false;
+  }
+  return true;
+}
+
+/* ---- the stand-in ----------------------------------------------------------------------------------------------------- */
+
+/* Beside the library of reports, which is installed beside it. */
+const char *dry_library(void) {
+  static char path[PATH_MAX];
+  const char *given = getenv("WEFT_DRY_LIBRARY");
+  Dl_info info;
+  if (given && *given) snprintf(path, sizeof path, "%s", given);
+  else if (dladdr((void *)(uintptr_t)wf_gpu_find, &info) && info.dli_fname) {
+    const char *slash = strrchr(info.dli_fname, '/');
+    snprintf(path, sizeof path, "%.*s" LIBRARY, slash ? (int)(slash - info.dli_fname + 1) : 0, info.dli_fname);
+  }
+  char *whole = realpath(path, NULL);
+  if (!whole) {
+    misuse("dry-run", "the stand-in driver isn't there: %s. WEFT_DRY_LIBRARY names it where it lies elsewhere",
+           *path ? path : LIBRARY);
+    return NULL;
+  }
+  snprintf(path, sizeof path, "%s", whole);
+  free(whole);
+  return path;
+}
+
+/* ---- running ---------------------------------------------------------------------------------------------------------- */
+
+/* "FIRST:REST", or FIRST alone. */
+static void put_first(const char *name, const char *first, char separator) {
+  const char *rest = getenv(name);
+  char *all = NULL;
+  if (asprintf(&all, rest && *rest ? "%s%c%s" : "%s", first, separator, rest) < 0) return;
+  setenv(name, all, 1);
+  free(all);
+}
+
+static void put_number(const char *name, int64_t value) {
+  char text[32];
+  snprintf(text, sizeof text, "%lld", (long long)value);
+  setenv(name, text, 1);
+}
+
+static void set_environment(const dry_launch *l, const char *folder, const char *library) {
+  char path[PATH_MAX];
+  put_first("LD_PRELOAD", library, ':');
+  snprintf(path, sizeof path, "%s/python", folder);
+  put_first("PYTHONPATH", path, ':');
+  setenv("WEFT_DRY_DIR", folder, 1);
+  setenv("WEFT_DRY_GPU", l->gpu->name, 1);
+  put_number("WEFT_DRY_GPUS", l->gpus);
+  put_number("WEFT_DRY_MEM", l->memory_bytes);
+  put_number("WEFT_DRY_CONTEXT", l->context_bytes);
+  put_number("WEFT_DRY_STEPS", l->steps);
+  setenv("WEFT_DRY_EVENTS", l->late ? "lazy" : "eager", 1);
+}
+
+static void redirect(const dry_launch *l) {
+  int null = l->quiet ? open("/dev/null", O_WRONLY) : -1;
+  if (null >= 0) {
+    dup2(null, STDOUT_FILENO);
+    dup2(null, STDERR_FILENO);
+  } else if (l->output_to_stderr) {
+    dup2(STDERR_FILENO, STDOUT_FILENO);
+  }
+}
+
+static volatile pid_t running;
+
+/* Whoever ends the command by SIGTERM means the program. */
+static void pass_on(int number) {
+  if (running > 0) kill(running, number);
+}
+
+static int wait_for(pid_t child) {
+  int status = 0;
+  running = child;
+  struct sigaction action = {.sa_handler = pass_on, .sa_flags = SA_RESTART}, before;
+  sigaction(SIGTERM, &action, &before);
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
+  sigaction(SIGTERM, &before, NULL);
+  running = 0;
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+/* The child says through a pipe that closes with exec why it couldn't start the program. */
+static void become(const dry_launch *l, const char *folder, const char *library, int tell) {
+  signal(SIGINT, SIG_DFL);
+  signal(SIGTERM, SIG_DFL);
+  redirect(l);
+  set_environment(l, folder, library);
+  execvp(l->command[0], l->command);
+  int error = errno;
+  while (write(tell, &error, sizeof error) < 0 && errno == EINTR) continue;
+  _exit(127);
+}
+
+bool dry_launch_run(const dry_launch *l, const char *folder, int *exit_status) {
+  const char *library = dry_library();
+  int tell[2], error = 0;
+  if (!library || !write_python(folder)) return false;
+  fflush(stdout);
+  if (pipe2(tell, O_CLOEXEC)) {
+    misuse("dry-run", "no pipe: %s", strerror(errno));
+    return false;
+  }
+  pid_t child = fork();
+  if (!child) become(l, folder, library, tell[1]);
+  int fork_error = errno;
+  close(tell[1]);
+  if (child > 0) {
+    while (read(tell[0], &error, sizeof error) < 0 && errno == EINTR) continue;
+    *exit_status = wait_for(child);
+  }
+  close(tell[0]);
+  if (child < 0) misuse("dry-run", "the program can't be started: %s", strerror(fork_error));
+  else if (error) misuse("dry-run", "%s can't be started: %s", l->command[0], strerror(error));
+  return child > 0 && !error;
+}
