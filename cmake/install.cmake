@@ -10,6 +10,8 @@ if(TARGET weft-tools)
   list(APPEND weft_libraries weft-tools)
 endif()
 install(TARGETS ${weft_libraries} EXPORT weft-targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+# What programs that run dry are started with, beside the command's libraries. It isn't installed under the driver's name.
+install(TARGETS weft-dry weft-dry-nvml LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY include/weft DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 foreach(program weft_command weft-replay)
   if(TARGET ${program})

@@ -24,7 +24,7 @@ endif()
 weft_program(weft-replay tools/replay weft ZLIB::ZLIB)
 
 # What is installed and run, without tests and examples.
-add_custom_target(programs DEPENDS weft)
+add_custom_target(programs DEPENDS weft weft-dry weft-dry-nvml)
 foreach(program weft_command weft-replay)
   if(TARGET ${program})
     add_dependencies(programs ${program})

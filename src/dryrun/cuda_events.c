@@ -1,0 +1,88 @@
+/* Events: a position on a stream. They finish at once, or, with WEFT_DRY_EVENTS=lazy, when something waits for their stream. */
+#include <time.h>
+#include "dryrun/cuda_streams.h"
+
+typedef struct event {
+  uint64_t stream, position; /* position 0: never recorded */
+  int64_t nanoseconds;       /* of the host's clock, when it was recorded */
+  unsigned flags;
+  int device;
+  wf__dry_graph *capture;
+} event;
+
+enum { WITHOUT_TIMING = 2 };
+
+static event *event_of(void *handle) { return wf__dry_handle(handle, DRY_EVENT); }
+
+DRY_API int cudaEventCreateWithFlags(void **handle, unsigned flags) {
+  if (!handle) return wf__dry_error(DRY_INVALID_VALUE);
+  event *e = wf__dry_handle_new(DRY_EVENT, sizeof *e);
+  if (!e) return wf__dry_error(DRY_NO_MEMORY);
+  e->flags = flags;
+  e->device = wf__dry_current_device();
+  *handle = e;
+  return DRY_OK;
+}
+DRY_API int cudaEventCreate(void **handle) { return cudaEventCreateWithFlags(handle, 0); }
+DRY_API int cudaEventDestroy(void *handle) {
+  if (!event_of(handle)) return wf__dry_error(DRY_INVALID_HANDLE);
+  wf__dry_handle_free(handle);
+  return DRY_OK;
+}
+
+DRY_API int cudaEventRecord(void *handle, void *stream_handle) {
+  event *e = event_of(handle);
+  wf__dry_stream *stream = wf__dry_stream_of(stream_handle);
+  if (!e || !stream || stream->device != e->device) return wf__dry_error(DRY_INVALID_HANDLE);
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  e->nanoseconds = now.tv_sec * 1000000000 + now.tv_nsec;
+  e->capture = stream->capture;
+  e->stream = stream->id;
+  e->position = wf__dry_stream_issue(stream);
+  return DRY_OK;
+}
+DRY_API int cudaEventRecordWithFlags(void *handle, void *stream, unsigned flags) {
+  return cudaEventRecord(handle, stream);
+}
+
+DRY_API int cudaEventQuery(void *handle) {
+  const event *e = event_of(handle);
+  if (!e) return wf__dry_error(DRY_INVALID_HANDLE);
+  return !e->position || wf__dry_is_done(e->stream, e->position) ? DRY_OK : wf__dry_error(DRY_NOT_READY);
+}
+
+DRY_API int cudaEventSynchronize(void *handle) {
+  const event *e = event_of(handle);
+  if (!e) return wf__dry_error(DRY_INVALID_HANDLE);
+  wf__dry_count(
+      &(wf__dry_happening){.kind = "sync", .what = "cudaEventSynchronize", .device = e->device, .blocking = true});
+  if (e->position) wf__dry_done_until(e->stream, e->position);
+  return DRY_OK;
+}
+
+/* Time is the host's: no kernel ran. */
+DRY_API int cudaEventElapsedTime(float *milliseconds, void *from, void *to) {
+  const event *a = event_of(from), *b = event_of(to);
+  if (!a || !b || !a->position || !b->position || ((a->flags | b->flags) & WITHOUT_TIMING))
+    return wf__dry_error(DRY_INVALID_HANDLE);
+  if (!wf__dry_is_done(a->stream, a->position) || !wf__dry_is_done(b->stream, b->position))
+    return wf__dry_error(DRY_NOT_READY);
+  *milliseconds = (float)((double)(b->nanoseconds - a->nanoseconds) / 1e6);
+  wf__dry_limit("cudaEventElapsedTime",
+                "no kernel runs, so times are the host's; whatever chooses by time chooses arbitrarily");
+  return DRY_OK;
+}
+
+DRY_API int cudaEventElapsedTime_v2(float *milliseconds, void *from, void *to) {
+  return cudaEventElapsedTime(milliseconds, from, to);
+}
+
+DRY_API int cudaStreamWaitEvent(void *stream_handle, void *handle, unsigned flags) {
+  const event *e = event_of(handle);
+  wf__dry_stream *stream = wf__dry_stream_of(stream_handle);
+  if (!e || !stream) return wf__dry_error(DRY_INVALID_HANDLE);
+  if (e->capture && !stream->capture) stream->capture = e->capture; /* it joins */
+  if (e->position) wf__dry_stream_wait(stream, e->stream, e->position);
+  return DRY_OK;
+}

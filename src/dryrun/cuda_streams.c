@@ -1,0 +1,233 @@
+/* Streams: which device and priority they have, how far they are, which graph they are captured into. Work is done at once; "how far" only matters
+ * to events that are to finish late (WEFT_DRY_EVENTS=lazy). */
+#include "dryrun/cuda_streams.h"
+
+#include <pthread.h>
+#include "base/host.h"
+#include "dryrun/stand_in.h"
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* the list, and positions of all streams */
+static wf__dry_stream own[DRY_DEVICES];                  /* the default stream of each device */
+static wf__dry_stream *others;
+static uint64_t last_id = DRY_DEVICES;
+static __thread int current __attribute__((tls_model("initial-exec")));
+
+int wf__dry_current_device(void) { return current; }
+
+int wf__dry_set_device(int device) {
+  if (device < 0 || device >= wf__dry_settings_get()->devices) return wf__dry_error(DRY_INVALID_DEVICE);
+  current = device;
+  return DRY_OK;
+}
+
+static wf__dry_stream *default_stream(int device) {
+  own[device].id = (uint64_t)device + 1;
+  own[device].device = device;
+  return &own[device];
+}
+
+wf__dry_stream *wf__dry_stream_of(void *handle) {
+  if ((uintptr_t)handle <= 2) return default_stream(current);
+  return wf__dry_handle(handle, DRY_STREAM);
+}
+
+int wf__dry_stream_device(const wf__dry_stream *stream) { return stream->device; }
+wf__dry_graph *wf__dry_capturing(const wf__dry_stream *stream) { return stream->capture; }
+
+/* ---- how far they are; the caller holds the lock ---- */
+
+static wf__dry_stream *by_id(uint64_t id) {
+  if (id <= DRY_DEVICES) return default_stream((int)id - 1);
+  wf__dry_stream *stream = others;
+  while (stream && stream->id != id) stream = stream->next;
+  return stream;
+}
+
+static void finish(wf__dry_stream *stream, uint64_t position) {
+  if (stream->done >= position) return;
+  stream->done = position;
+  for (size_t i = 0; i < stream->wait_count;) {
+    wf__dry_wait wait = stream->waits[i];
+    if (wait.at > position) {
+      i++;
+      continue;
+    }
+    stream->waits[i] = stream->waits[--stream->wait_count];
+    wf__dry_stream *other = by_id(wait.id);
+    if (other) finish(other, wait.position);
+    i = 0; /* what it waited for may wait for this one */
+  }
+}
+
+/* Work was given since the last event, too: a position is taken for it, so that waits of now are passed. */
+static void finish_all(wf__dry_stream *stream) {
+  stream->issued++;
+  finish(stream, stream->issued);
+}
+
+uint64_t wf__dry_stream_issue(wf__dry_stream *stream) {
+  pthread_mutex_lock(&lock);
+  uint64_t position = ++stream->issued;
+  if (!wf__dry_settings_get()->lazy_events) stream->done = position;
+  pthread_mutex_unlock(&lock);
+  return position;
+}
+
+bool wf__dry_is_done(uint64_t id, uint64_t position) {
+  pthread_mutex_lock(&lock);
+  const wf__dry_stream *stream = by_id(id);
+  bool done = !stream || stream->done >= position;
+  pthread_mutex_unlock(&lock);
+  return done;
+}
+
+void wf__dry_done_until(uint64_t id, uint64_t position) {
+  pthread_mutex_lock(&lock);
+  wf__dry_stream *stream = by_id(id);
+  if (stream) finish(stream, position);
+  pthread_mutex_unlock(&lock);
+}
+
+void wf__dry_stream_done(wf__dry_stream *stream) {
+  pthread_mutex_lock(&lock);
+  finish_all(stream);
+  pthread_mutex_unlock(&lock);
+}
+
+void wf__dry_device_done(int device) {
+  pthread_mutex_lock(&lock);
+  finish_all(default_stream(device));
+  for (wf__dry_stream *stream = others; stream; stream = stream->next)
+    if (stream->device == device) finish_all(stream);
+  pthread_mutex_unlock(&lock);
+}
+
+void wf__dry_stream_wait(wf__dry_stream *stream, uint64_t other, uint64_t position) {
+  if (!wf__dry_settings_get()->lazy_events || other == stream->id || wf__dry_is_done(other, position)) return;
+  pthread_mutex_lock(&lock);
+  if (stream->wait_count == stream->wait_room) {
+    size_t room = stream->wait_room ? stream->wait_room * 2 : 16;
+    wf__dry_wait *more = wf__realloc(stream->waits, room * sizeof *more);
+    if (!more) wf_error_take();
+    else {
+      stream->waits = more;
+      stream->wait_room = room;
+    }
+  }
+  if (stream->wait_count < stream->wait_room)
+    stream->waits[stream->wait_count++] = (wf__dry_wait){other, position, stream->issued + 1};
+  pthread_mutex_unlock(&lock);
+}
+
+void wf__dry_end_capture(const wf__dry_graph *graph) {
+  pthread_mutex_lock(&lock);
+  for (int i = 0; i < DRY_DEVICES; i++)
+    if (own[i].capture == graph) own[i].capture = NULL;
+  for (wf__dry_stream *stream = others; stream; stream = stream->next)
+    if (stream->capture == graph) stream->capture = NULL, stream->began_capture = false;
+  pthread_mutex_unlock(&lock);
+}
+
+/* ---- the runtime's calls ---- */
+
+DRY_API int cudaStreamCreateWithPriority(void **handle, unsigned flags, int priority) {
+  if (!handle) return wf__dry_error(DRY_INVALID_VALUE);
+  wf__dry_stream *stream = wf__dry_handle_new(DRY_STREAM, sizeof *stream);
+  if (!stream) return wf__dry_error(DRY_NO_MEMORY);
+  pthread_mutex_lock(&lock);
+  stream->id = ++last_id;
+  stream->device = current;
+  stream->priority = priority > 0 ? 0 : priority < -5 ? -5 : priority;
+  stream->flags = flags;
+  stream->next = others;
+  others = stream;
+  pthread_mutex_unlock(&lock);
+  *handle = stream;
+  return DRY_OK;
+}
+DRY_API int cudaStreamCreateWithFlags(void **handle, unsigned flags) {
+  return cudaStreamCreateWithPriority(handle, flags, 0);
+}
+DRY_API int cudaStreamCreate(void **handle) { return cudaStreamCreateWithPriority(handle, 0, 0); }
+
+DRY_API int cudaStreamDestroy(void *handle) {
+  wf__dry_stream *stream = wf__dry_handle(handle, DRY_STREAM);
+  if (!stream) return wf__dry_error(DRY_INVALID_HANDLE);
+  pthread_mutex_lock(&lock);
+  wf__dry_stream **link = &others;
+  while (*link && *link != stream) link = &(*link)->next;
+  if (*link) *link = stream->next;
+  pthread_mutex_unlock(&lock);
+  wf__release(stream->waits);
+  wf__dry_handle_free(stream);
+  return DRY_OK;
+}
+
+static void count_sync(const char *what, int device) {
+  wf__dry_count(&(wf__dry_happening){.kind = "sync", .what = what, .device = device, .blocking = true});
+}
+
+DRY_API int cudaStreamSynchronize(void *handle) {
+  wf__dry_stream *stream = wf__dry_stream_of(handle);
+  if (!stream) return wf__dry_error(DRY_INVALID_HANDLE);
+  if (stream->capture) return wf__dry_error(DRY_CAPTURE_UNSUPPORTED);
+  count_sync("cudaStreamSynchronize", stream->device);
+  wf__dry_stream_done(stream);
+  return DRY_OK;
+}
+
+DRY_API int cudaDeviceSynchronize(void) {
+  count_sync("cudaDeviceSynchronize", current);
+  wf__dry_device_done(current);
+  return DRY_OK;
+}
+
+DRY_API int cudaStreamQuery(void *handle) {
+  wf__dry_stream *stream = wf__dry_stream_of(handle);
+  if (!stream) return wf__dry_error(DRY_INVALID_HANDLE);
+  if (stream->capture) return wf__dry_error(DRY_CAPTURE_UNSUPPORTED);
+  return wf__dry_is_done(stream->id, stream->issued) ? DRY_OK : wf__dry_error(DRY_NOT_READY);
+}
+
+DRY_API int cudaStreamGetPriority(void *handle, int *priority) {
+  const wf__dry_stream *stream = wf__dry_stream_of(handle);
+  if (!stream) return wf__dry_error(DRY_INVALID_HANDLE);
+  *priority = stream->priority;
+  return DRY_OK;
+}
+DRY_API int cudaStreamGetFlags(void *handle, unsigned *flags) {
+  const wf__dry_stream *stream = wf__dry_stream_of(handle);
+  if (!stream) return wf__dry_error(DRY_INVALID_HANDLE);
+  *flags = stream->flags;
+  return DRY_OK;
+}
+DRY_API int cudaStreamGetId(void *handle, unsigned long long *id) {
+  const wf__dry_stream *stream = wf__dry_stream_of(handle);
+  if (!stream) return wf__dry_error(DRY_INVALID_HANDLE);
+  *id = stream->id;
+  return DRY_OK;
+}
+DRY_API int cudaStreamGetDevice(void *handle, int *device) {
+  const wf__dry_stream *stream = wf__dry_stream_of(handle);
+  if (!stream) return wf__dry_error(DRY_INVALID_HANDLE);
+  *device = stream->device;
+  return DRY_OK;
+}
+DRY_API int cudaDeviceGetStreamPriorityRange(int *least, int *greatest) {
+  if (least) *least = 0;
+  if (greatest) *greatest = -5;
+  return DRY_OK;
+}
+
+/* Callbacks run at once. */
+DRY_API int cudaLaunchHostFunc(void *handle, void (*function)(void *), void *data) {
+  const wf__dry_stream *stream = wf__dry_stream_of(handle);
+  if (!stream) return wf__dry_error(DRY_INVALID_HANDLE);
+  if (!stream->capture) function(data);
+  return DRY_OK;
+}
+DRY_API int cudaStreamAddCallback(void *handle, void (*function)(void *, int, void *), void *data, unsigned flags) {
+  if (!wf__dry_stream_of(handle)) return wf__dry_error(DRY_INVALID_HANDLE);
+  function(handle, DRY_OK, data);
+  return DRY_OK;
+}

@@ -1,0 +1,247 @@
+/* Kernels: those that a program registers keep their names; a launch does nothing but count one by its name. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <pthread.h>
+#include <string.h>
+#include "base/host.h"
+#include "dryrun/stand_in.h"
+
+/* A kernel; cudaKernel_t, CUfunction and CUkernel are pointers to one. */
+typedef struct kernel {
+  const void *host;   /* the function of the host that stands for it; NULL: none */
+  const char *symbol; /* as compiled: the program's text */
+  const char *shown;  /* as people read it; made at the first launch */
+  int shared_most;    /* dynamic shared memory that was asked for */
+} kernel;
+
+static struct {
+  pthread_mutex_t lock;
+  kernel **slots; /* by address of the host's function */
+  size_t room, count;
+} registry = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static size_t home(const void *host, size_t room) {
+  return (size_t)(((uintptr_t)host >> 3) * 0x9e3779b97f4a7c15u >> 20) & (room - 1);
+}
+
+static kernel *find(const void *host) {
+  if (!registry.room) return NULL;
+  for (size_t i = home(host, registry.room); registry.slots[i]; i = (i + 1) & (registry.room - 1))
+    if (registry.slots[i]->host == host) return registry.slots[i];
+  return NULL;
+}
+
+static bool make_room(void) {
+  if ((registry.count + 1) * 2 < registry.room) return true;
+  size_t room = registry.room ? registry.room * 2 : 4096;
+  kernel **slots = wf__calloc(room, sizeof *slots);
+  if (!slots) return wf_error_take(), false;
+  for (size_t i = 0; i < registry.room; i++) {
+    if (!registry.slots[i]) continue;
+    size_t at = home(registry.slots[i]->host, room);
+    while (slots[at]) at = (at + 1) & (room - 1);
+    slots[at] = registry.slots[i];
+  }
+  wf__release(registry.slots);
+  registry.slots = slots;
+  registry.room = room;
+  return true;
+}
+
+static kernel *add(const void *host, const char *symbol) {
+  kernel *k = make_room() ? wf__dry_handle_new(DRY_KERNEL, sizeof *k) : NULL;
+  if (!k) return NULL;
+  k->host = host;
+  k->symbol = symbol;
+  size_t at = home(host, registry.room);
+  while (registry.slots[at]) at = (at + 1) & (registry.room - 1);
+  registry.slots[at] = k;
+  registry.count++;
+  return k;
+}
+
+static kernel *kernel_of(const void *function) {
+  kernel *k = wf__dry_handle(function, DRY_KERNEL);
+  if (k) return k;
+  pthread_mutex_lock(&registry.lock);
+  k = find(function);
+  pthread_mutex_unlock(&registry.lock);
+  return k;
+}
+
+void *wf__dry_kernel_named(const char *name) {
+  kernel *k = wf__dry_handle_new(DRY_KERNEL, sizeof *k);
+  if (!k) return NULL;
+  k->symbol = wf__strdup(name);
+  if (!k->symbol) wf_error_take();
+  return k;
+}
+
+/* The C++ library of the program turns symbols into names; without one they stay as they are. */
+static const char *readable(const char *symbol) {
+  char *(*demangle)(const char *, char *, size_t *, int *) =
+      (char *(*)(const char *, char *, size_t *, int *))dlsym(RTLD_DEFAULT, "__cxa_demangle");
+  int status = 0;
+  char *name = demangle && !strncmp(symbol, "_Z", 2) ? demangle(symbol, NULL, NULL, &status) : NULL;
+  return name ? name : symbol;
+}
+
+const char *wf__dry_kernel_name(const void *function) {
+  kernel *k = kernel_of(function);
+  if (!k || !k->symbol) return "a kernel that wasn't registered";
+  pthread_mutex_lock(&registry.lock);
+  if (!k->shown) k->shown = readable(k->symbol);
+  pthread_mutex_unlock(&registry.lock);
+  return k->shown;
+}
+
+void wf__dry_launch(const void *function, void *stream) {
+  const wf__dry_stream *on = wf__dry_stream_of(stream);
+  int device = on ? wf__dry_stream_device(on) : wf__dry_current_device();
+  wf__dry_work(stream, (wf__dry_happening){.kind = "launch", .what = wf__dry_kernel_name(function), .device = device});
+}
+
+/* ---- registration, by code that the compiler generates ---- */
+
+DRY_API void **__cudaRegisterFatBinary(void *image) {
+  void **handle = wf__dry_handle_new(DRY_LIBRARY, sizeof *handle);
+  if (handle) *handle = image;
+  return handle;
+}
+DRY_API void __cudaRegisterFatBinaryEnd(void **image) {}
+DRY_API void __cudaUnregisterFatBinary(void **image) { wf__dry_handle_free(image); }
+DRY_API void __cudaRegisterFunction(void **image, const char *host, char *device_function, const char *name) {
+  pthread_mutex_lock(&registry.lock);
+  if (!find(host)) add(host, name);
+  pthread_mutex_unlock(&registry.lock);
+}
+DRY_API void __cudaRegisterVar(void **image) {}
+DRY_API void __cudaRegisterManagedVar(void **image) {}
+DRY_API char __cudaInitModule(void **image) { return 1; }
+
+/* ---- launches ---- */
+
+typedef struct dim3 {
+  unsigned x, y, z;
+} dim3;
+
+typedef struct configuration {
+  dim3 grid, block;
+  size_t shared;
+  void *stream;
+} configuration;
+
+static __thread configuration pushed __attribute__((tls_model("initial-exec")));
+
+DRY_API unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared, void *stream) {
+  pushed = (configuration){grid, block, shared, stream};
+  return 0;
+}
+DRY_API int __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared, void **stream) {
+  *grid = pushed.grid;
+  *block = pushed.block;
+  *shared = pushed.shared;
+  *stream = pushed.stream;
+  return DRY_OK;
+}
+
+static int launch(const void *function, dim3 grid, dim3 block, void *stream) {
+  enum { INVALID_CONFIGURATION = 9 };
+  if (!wf__dry_stream_of(stream)) return wf__dry_error(DRY_INVALID_HANDLE);
+  uint64_t threads = (uint64_t)block.x * block.y * block.z;
+  if (!threads || threads > 1024 || !grid.x || !grid.y || !grid.z || grid.y > 65535 || grid.z > 65535)
+    return wf__dry_error(INVALID_CONFIGURATION);
+  wf__dry_launch(function, stream);
+  return DRY_OK;
+}
+
+DRY_API int cudaLaunchKernel(const void *function, dim3 grid, dim3 block, void **arguments, size_t shared,
+                             void *stream) {
+  return launch(function, grid, block, stream);
+}
+DRY_API int cudaLaunchCooperativeKernel(const void *function, dim3 grid, dim3 block, void **arguments, size_t shared,
+                                        void *stream) {
+  return launch(function, grid, block, stream);
+}
+DRY_API int __cudaLaunchKernel(void *function, dim3 grid, dim3 block, void **arguments, size_t shared, void *stream) {
+  return launch(function, grid, block, stream);
+}
+/* cudaLaunchConfig_t starts with these; CUlaunchConfig as well, with a 4-byte size of shared memory in the same word. */
+DRY_API int cudaLaunchKernelExC(const configuration *how, const void *function, void **arguments) {
+  return launch(function, how->grid, how->block, how->stream);
+}
+DRY_API int __cudaGetKernel(void **kernel_out, const void *function) {
+  *kernel_out = kernel_of(function);
+  if (!*kernel_out) *kernel_out = wf__dry_kernel_named("a kernel that wasn't registered");
+  return *kernel_out ? DRY_OK : DRY_NO_MEMORY;
+}
+DRY_API int cudaGetKernel(void **kernel_out, const void *function) { return __cudaGetKernel(kernel_out, function); }
+DRY_API int cudaGetFuncBySymbol(void **function_out, const void *function) {
+  return __cudaGetKernel(function_out, function);
+}
+
+DRY_API int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+                           unsigned shared, void *stream, void **arguments, void **extra) {
+  return launch(function, (dim3){gx, gy, gz}, (dim3){bx, by, bz}, stream);
+}
+DRY_API int cuLaunchCooperativeKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+                                      unsigned bz, unsigned shared, void *stream, void **arguments) {
+  return launch(function, (dim3){gx, gy, gz}, (dim3){bx, by, bz}, stream);
+}
+DRY_API int cuLaunchKernelEx(const configuration *how, void *function, void **arguments, void **extra) {
+  return launch(function, how->grid, how->block, how->stream);
+}
+
+/* ---- attributes of kernels ---- */
+
+enum { STATIC_LIMIT = 48 * 1024, MOST_SHARED = 8 /* the attribute, in both interfaces */ };
+
+/* cudaFuncAttributes, up to what programs read. Registers aren't known without reading the image. */
+typedef struct function_attributes {
+  size_t shared, constant, local;
+  int threads_most, registers, ptx, binary, cache, shared_most, carveout;
+} function_attributes;
+
+DRY_API int cudaFuncGetAttributes(function_attributes *attributes, const void *function) {
+  const kernel *k = kernel_of(function);
+  const wf_gpu *gpu = &wf__dry_settings_get()->gpu;
+  int version = gpu->major * 10 + gpu->minor;
+  *attributes = (function_attributes){.threads_most = 1024,
+                                      .registers = 32,
+                                      .ptx = version,
+                                      .binary = version,
+                                      .shared_most = k && k->shared_most ? k->shared_most : STATIC_LIMIT,
+                                      .carveout = -1};
+  return DRY_OK;
+}
+
+static int set_attribute(const void *function, int attribute, int value) {
+  kernel *k = kernel_of(function);
+  if (k && attribute == MOST_SHARED) k->shared_most = value;
+  return DRY_OK;
+}
+DRY_API int cudaFuncSetAttribute(const void *function, int attribute, int value) {
+  return set_attribute(function, attribute, value);
+}
+DRY_API int cudaKernelSetAttributeForDevice(void *function, int attribute, int value, int device) {
+  return set_attribute(function, attribute, value);
+}
+DRY_API int cuFuncSetAttribute(void *function, int attribute, int value) {
+  return set_attribute(function, attribute, value);
+}
+DRY_API int cuKernelSetAttribute(int attribute, int value, void *function, int device) {
+  return set_attribute(function, attribute, value);
+}
+DRY_API int cudaFuncSetCacheConfig(const void *function, int configuration) { return DRY_OK; }
+DRY_API int cuFuncSetCacheConfig(void *function, int configuration) { return DRY_OK; }
+
+DRY_API int cuFuncGetAttribute(int *value, int attribute, void *function) {
+  function_attributes a;
+  cudaFuncGetAttributes(&a, function);
+  const int values[] = {a.threads_most, 0, 0, 0, a.registers, a.ptx, a.binary, 0, a.shared_most, a.carveout};
+  *value = attribute >= 0 && attribute < 10 ? values[attribute] : 0;
+  return DRY_OK;
+}
+DRY_API int cuKernelGetAttribute(int *value, int attribute, void *function, int device) {
+  return cuFuncGetAttribute(value, attribute, function);
+}

@@ -1,0 +1,79 @@
+/* The settings of the run, from the environment, and which CUDA runtime the program was linked with. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <limits.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "dryrun/stand_in.h"
+
+static wf__dry_settings settings;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static int64_t number(const char *name, int64_t otherwise) {
+  const char *text = getenv(name);
+  char *end;
+  long long value = text ? strtoll(text, &end, 10) : 0;
+  return text && *text && !*end && value > 0 ? value : otherwise;
+}
+
+/* The path of the runtime that is loaded, if one is. */
+static int find_runtime(struct dl_phdr_info *info, size_t size, void *found) {
+  const char *name = info->dlpi_name ? strrchr(info->dlpi_name, '/') : NULL;
+  if (!name || strncmp(name, "/libcudart.so.", 14)) return 0;
+  snprintf(found, 4096, "%s", info->dlpi_name);
+  return 1;
+}
+
+static int runtime_version(void) {
+  char path[4096] = "";
+  int version = 0;
+  if (!dl_iterate_phdr(find_runtime, path)) return 13000;
+  void *library = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
+  int (*ask)(int *) = library ? (int (*)(int *))dlsym(library, "cudaRuntimeGetVersion") : NULL;
+  if (ask) ask(&version);
+  if (library) dlclose(library);
+  return version ? version : atoi(strstr(path, "libcudart.so.") + 13) * 1000;
+}
+
+static void read_environment(void) {
+  const wf_gpu *gpu = wf_gpu_find(getenv("WEFT_DRY_GPU"));
+  if (!gpu) gpu = wf_gpu_find("h100");
+  const char *folder = getenv("WEFT_DRY_DIR"), *events = getenv("WEFT_DRY_EVENTS");
+  int64_t devices = number("WEFT_DRY_GPUS", 1);
+  settings = (wf__dry_settings){
+      .gpu = *gpu,
+      .devices = devices > DRY_DEVICES ? DRY_DEVICES : (int)devices,
+      .memory = number("WEFT_DRY_MEM", gpu->memory_bytes),
+      .folder = folder && *folder ? folder : NULL,
+      .lazy_events = events && !strcmp(events, "lazy"),
+  };
+}
+
+/* The management library stands beside this one. */
+static void load_nvml(void) {
+  char path[PATH_MAX], own[PATH_MAX];
+  Dl_info self;
+  if (!dladdr((void *)(uintptr_t)load_nvml, &self) || !self.dli_fname || !realpath(self.dli_fname, own)) return;
+  int folder = (int)(strrchr(own, '/') + 1 - own);
+  if (snprintf(path, sizeof path, "%.*slibweft-dry-nvml.so", folder, own) < (int)sizeof path)
+    dlopen(path, RTLD_LAZY | RTLD_GLOBAL);
+}
+
+__attribute__((constructor)) static void begin(void) { load_nvml(); }
+
+/* Not before the program asks for something: libraries are loaded after this one. */
+int wf__dry_runtime(void) {
+  static atomic_int version;
+  int known = atomic_load(&version);
+  if (!known) atomic_store(&version, known = runtime_version());
+  return known;
+}
+
+const wf__dry_settings *wf__dry_settings_get(void) {
+  pthread_once(&once, read_environment);
+  return &settings;
+}

@@ -1,0 +1,192 @@
+/* What the parts of the stand-in driver share: settings, handles, error codes, and how something that happened is counted.
+ *
+ * The stand-in is a library that is loaded before all others and defines the entry points of the CUDA driver, the CUDA runtime and NVIDIA's
+ * libraries. Nothing of NVIDIA's is needed to build it: what is used of their declarations (numbers, order of arguments) is written down
+ * here or beside its use. */
+#ifndef WF_DRYRUN_STAND_IN_H
+#define WF_DRYRUN_STAND_IN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <weft/dry.h>
+
+#define DRY_API __attribute__((visibility("default")))
+
+/* cudaError_t; CUresult has the same numbers where both have the error. */
+enum {
+  DRY_OK = 0,
+  DRY_INVALID_VALUE = 1,
+  DRY_NO_MEMORY = 2,
+  DRY_INVALID_DEVICE = 101,
+  DRY_INVALID_CONTEXT = 201,
+  DRY_PEER_ALREADY_ENABLED = 704,
+  DRY_PEER_NOT_ENABLED = 705,
+  DRY_INVALID_HANDLE = 400,
+  DRY_NOT_FOUND = 500,
+  DRY_NOT_READY = 600,
+  DRY_ALREADY_REGISTERED = 712,
+  DRY_NOT_REGISTERED = 713,
+  DRY_NOT_SUPPORTED = 801,
+  DRY_CAPTURE_UNSUPPORTED = 900,
+  DRY_CAPTURE_INVALID = 901,
+  DRY_CAPTURE_UNMATCHED = 903,
+};
+
+#define DRY_DEVICES 16 /* at most */
+
+/* ---- settings.c ---- */
+
+typedef struct wf__dry_settings {
+  wf_gpu gpu;
+  int devices;
+  int64_t memory;     /* of each device, bytes, the context's included */
+  const char *folder; /* where the events go; NULL: nowhere */
+  bool lazy_events;   /* events finish at a synchronisation only */
+} wf__dry_settings;
+
+const wf__dry_settings *wf__dry_settings_get(void);
+/* 13020: CUDA 13.2, the version of the runtime that the program was linked with. */
+int wf__dry_runtime(void);
+
+/* ---- cuda_errors.c ---- */
+
+/* Keeps an error as this thread's last one, and returns it. */
+int wf__dry_error(int code);
+
+/* ---- handles.c: what a program holds of streams, events, graphs ---- */
+
+typedef enum wf__dry_kind {
+  DRY_STREAM = 1,
+  DRY_EVENT,
+  DRY_GRAPH,
+  DRY_NODE,
+  DRY_KERNEL,
+  DRY_LIBRARY,
+  DRY_PHYSICAL,
+  DRY_PLAIN, /* of which nothing is known but that it was made */
+} wf__dry_kind;
+
+/* Zeroed memory that is known as a handle of that kind; NULL: the host is out of memory. */
+void *wf__dry_handle_new(wf__dry_kind kind, size_t bytes);
+/* The handle, or NULL when it is none of that kind. */
+void *wf__dry_handle(const void *handle, wf__dry_kind kind);
+void wf__dry_handle_free(void *handle);
+/* A number that looks like a pointer, each time another, where nothing can be read. */
+void *wf__dry_token(void);
+
+/* ---- counts.c: what happened, added up by line and step ---- */
+
+typedef struct wf__dry_happening {
+  const char *
+      kind; /* one of a few static strings: "copy", "fill", "sync", "malloc", "free", "launch", "library", "limit", "read" */
+  const char *what;
+  const char *why; /* of a limit; static */
+  int64_t bytes;
+  int device;
+  bool blocking;
+} wf__dry_happening;
+
+void wf__dry_count(const wf__dry_happening *happening);
+/* Something that the estimate doesn't know: said in the report. `why` is static. */
+void wf__dry_limit(const char *what, const char *why);
+/* Writes the file of events now. `ended`: "running", "exit", "signal 11". */
+void wf__dry_write(const char *ended);
+DRY_API void weft_dry_step(void);
+DRY_API int weft_dry_steps(void);
+
+/* ---- python_line.c ---- */
+
+typedef struct wf__dry_line {
+  char file[4096], function[512]; /* "" where no Python runs */
+  int line;
+} wf__dry_line;
+
+/* The line of the program that is running on this thread: a number, 0 where there is none. Keeps no reference to any of Python's objects. */
+uint32_t wf__dry_python_line(void);
+/* Of a number. */
+void wf__dry_line_of(uint32_t number, wf__dry_line *line);
+
+/* ---- space.c: address space of devices, pinned memory ---- */
+
+typedef enum wf__dry_place { DRY_UNKNOWN, DRY_PINNED, DRY_DEVICE, DRY_MANAGED } wf__dry_place;
+
+typedef struct wf__dry_range {
+  uintptr_t start;
+  size_t bytes;
+  int device;
+  wf__dry_place place;
+  bool registered; /* the program's own memory, pinned afterwards */
+} wf__dry_range;
+
+/* The range that an address lies in; false: it is memory that the driver doesn't know. */
+bool wf__dry_range_of(const void *address, wf__dry_range *range);
+/* True for any address in the space of devices, allocated or not: nobody may touch it. */
+bool wf__dry_is_device(const void *address);
+
+/* Device memory. DRY_NO_MEMORY when the device has not that much left. */
+int wf__dry_device_get(int device, size_t bytes, void **address);
+int wf__dry_device_give(void *address);
+/* Bytes of a device in use by this process, without the context. */
+int64_t wf__dry_device_used(int device);
+/* Physical memory without an address: of cuMemCreate. */
+int wf__dry_physical_get(int device, size_t bytes);
+void wf__dry_physical_give(int device, size_t bytes);
+/* Addresses without memory. NULL: none left. */
+void *wf__dry_reserve(size_t bytes);
+void wf__dry_unreserve(void *address);
+/* Host memory of the driver's. */
+int wf__dry_host_get(size_t bytes, wf__dry_place place, int device, void **address);
+int wf__dry_host_give(void *address);
+int wf__dry_host_register(void *address, size_t bytes);
+int wf__dry_host_unregister(void *address);
+
+/* ---- cuda_streams.c ---- */
+
+typedef struct wf__dry_stream wf__dry_stream;
+typedef struct wf__dry_graph wf__dry_graph;
+
+/* The current device of this thread. */
+int wf__dry_current_device(void);
+int wf__dry_set_device(int device);
+/* The stream behind a handle; NULL (and 1, 2) are the current device's own. NULL: it is no stream. */
+wf__dry_stream *wf__dry_stream_of(void *handle);
+int wf__dry_stream_device(const wf__dry_stream *stream);
+/* The graph that is being captured on the stream; NULL: none. */
+wf__dry_graph *wf__dry_capturing(const wf__dry_stream *stream);
+/* Everything that was given to the stream is done. */
+void wf__dry_stream_done(wf__dry_stream *stream);
+
+/* ---- cuda_graphs.c ---- */
+
+/* Counts it now, or notes it in the graph that is being captured on the stream, to be counted at each launch. */
+void wf__dry_work(void *stream, wf__dry_happening happening);
+
+/* ---- kernels.c ---- */
+
+/* The name of a kernel as people read it. */
+const char *wf__dry_kernel_name(const void *function);
+/* One that belongs to no function of the host. */
+void *wf__dry_kernel_named(const char *name);
+void wf__dry_launch(const void *function, void *stream);
+
+/* ---- attributes.c ---- */
+
+/* What an attribute of the device is; false: it isn't known. Numbers as in cudaDeviceAttr and CUdevice_attribute. */
+bool wf__dry_attribute(int attribute, int device, int *value);
+/* Blocks of a kernel that fit on a multiprocessor at once. */
+int wf__dry_occupancy(int threads, size_t shared_bytes);
+
+/* ---- entries.c ---- */
+
+typedef struct wf__dry_entry {
+  const char *library, *name, *results;
+} wf__dry_entry;
+
+#define DRY_SLOTS 24
+/* Answers a call of an entry point that is only known by name: writes its results as zeros or new handles, and counts it. */
+long wf__dry_answer(const wf__dry_entry *entry, const long slots[DRY_SLOTS]);
+/* Counts a call of a library's entry point. */
+void wf__dry_called(const char *name);
+
+#endif

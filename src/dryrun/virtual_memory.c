@@ -1,0 +1,124 @@
+/* Addresses apart from memory (cuMem*), which PyTorch's expandable segments are made of. Physical memory is a size; where it is mapped doesn't
+ * matter to what is counted. */
+#include <pthread.h>
+#include "dryrun/stand_in.h"
+
+#define GRANULARITY ((size_t)2 << 20)
+
+/* CUmemAllocationProp, its beginning. */
+typedef struct properties {
+  int type, handle_types, location_type, device;
+} properties;
+
+typedef struct physical {
+  size_t bytes;
+  int device;
+  int references; /* handles and mappings: the memory is given back with the last of them */
+  properties made_with;
+  uintptr_t mapped_at; /* 0: nowhere */
+} physical;
+
+enum { MAPPINGS = 1 << 16 };
+
+/* The list of what is mapped, by address; few hundred entries, and mapping is rare. */
+static struct {
+  pthread_mutex_t lock;
+  physical *list[MAPPINGS];
+  size_t count;
+} mapped = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static physical *physical_of(uint64_t handle) { return wf__dry_handle((void *)(uintptr_t)handle, DRY_PHYSICAL); }
+
+/* The caller holds the lock. */
+static void drop(physical *p) {
+  if (--p->references) return;
+  wf__dry_physical_give(p->device, p->bytes);
+  wf__dry_count(
+      &(wf__dry_happening){.kind = "free", .what = "cuMemRelease", .device = p->device, .bytes = (int64_t)p->bytes});
+  wf__dry_handle_free(p);
+}
+
+DRY_API int cuMemGetAllocationGranularity(size_t *bytes, const properties *p, int option) {
+  *bytes = GRANULARITY;
+  return DRY_OK;
+}
+DRY_API int cuMemAddressReserve(void **address, size_t bytes, size_t alignment, void *wanted,
+                                unsigned long long flags) {
+  *address = bytes % GRANULARITY ? NULL : wf__dry_reserve(bytes);
+  return *address ? DRY_OK : bytes % GRANULARITY ? DRY_INVALID_VALUE : DRY_NO_MEMORY;
+}
+DRY_API int cuMemAddressFree(void *address, size_t bytes) {
+  wf__dry_unreserve(address);
+  return DRY_OK;
+}
+
+DRY_API int cuMemCreate(uint64_t *handle, size_t bytes, const properties *p, unsigned long long flags) {
+  enum { ON_DEVICE = 1 };
+  if (!bytes || bytes % GRANULARITY) return DRY_INVALID_VALUE;
+  if (p->location_type != ON_DEVICE) {
+    wf__dry_limit("cuMemCreate", "memory that isn't a device's isn't counted");
+    return DRY_NOT_SUPPORTED;
+  }
+  if (p->device < 0 || p->device >= wf__dry_settings_get()->devices) return DRY_INVALID_DEVICE;
+  int code = wf__dry_physical_get(p->device, bytes);
+  if (code != DRY_OK) return code;
+  physical *made = wf__dry_handle_new(DRY_PHYSICAL, sizeof *made);
+  if (!made) return wf__dry_physical_give(p->device, bytes), DRY_NO_MEMORY;
+  *made = (physical){.bytes = bytes, .device = p->device, .references = 1, .made_with = *p};
+  *handle = (uintptr_t)made;
+  wf__dry_count(
+      &(wf__dry_happening){.kind = "malloc", .what = "cuMemCreate", .device = p->device, .bytes = (int64_t)bytes});
+  return DRY_OK;
+}
+DRY_API int cuMemRelease(uint64_t handle) {
+  pthread_mutex_lock(&mapped.lock);
+  physical *p = physical_of(handle);
+  if (p) drop(p);
+  pthread_mutex_unlock(&mapped.lock);
+  return p ? DRY_OK : DRY_INVALID_VALUE;
+}
+DRY_API int cuMemMap(void *address, size_t bytes, size_t offset, uint64_t handle, unsigned long long flags) {
+  pthread_mutex_lock(&mapped.lock);
+  physical *p = physical_of(handle);
+  bool done = p && mapped.count < MAPPINGS;
+  if (done) {
+    p->references++;
+    p->mapped_at = (uintptr_t)address;
+    mapped.list[mapped.count++] = p;
+  }
+  pthread_mutex_unlock(&mapped.lock);
+  return done ? DRY_OK : DRY_INVALID_VALUE;
+}
+DRY_API int cuMemUnmap(void *address, size_t bytes) {
+  uintptr_t from = (uintptr_t)address;
+  pthread_mutex_lock(&mapped.lock);
+  for (size_t i = 0; i < mapped.count;) {
+    physical *p = mapped.list[i];
+    if (p->mapped_at - from >= bytes) {
+      i++;
+      continue;
+    }
+    mapped.list[i] = mapped.list[--mapped.count];
+    p->mapped_at = 0;
+    drop(p);
+  }
+  pthread_mutex_unlock(&mapped.lock);
+  return DRY_OK;
+}
+DRY_API int cuMemSetAccess(void *address, size_t bytes, const void *descriptions, size_t count) { return DRY_OK; }
+DRY_API int cuMemRetainAllocationHandle(uint64_t *handle, void *address) {
+  physical *found = NULL;
+  pthread_mutex_lock(&mapped.lock);
+  for (size_t i = 0; i < mapped.count && !found; i++)
+    if ((uintptr_t)address - mapped.list[i]->mapped_at < mapped.list[i]->bytes) found = mapped.list[i];
+  if (found) found->references++;
+  pthread_mutex_unlock(&mapped.lock);
+  *handle = (uintptr_t)found;
+  return found ? DRY_OK : DRY_INVALID_VALUE;
+}
+DRY_API int cuMemGetAllocationPropertiesFromHandle(properties *p, uint64_t handle) {
+  const physical *known = physical_of(handle);
+  if (!known) return DRY_INVALID_VALUE;
+  *p = known->made_with;
+  return DRY_OK;
+}

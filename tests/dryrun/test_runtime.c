@@ -1,0 +1,474 @@
+/* The stand-in driver through the CUDA runtime's calls, as a C program would use them: memory, copies, streams, events, capture and graphs, errors, and
+ * the file of what happened. Expected values are CUDA's documented behaviour and arithmetic. */
+#define _GNU_SOURCE
+#include <jansson.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "test.h"
+
+/* The runtime's declarations, as far as they are used. */
+enum {
+  OK = 0,
+  INVALID_VALUE = 1,
+  NO_MEMORY = 2,
+  INVALID_DEVICE = 101,
+  INVALID_HANDLE = 400,
+  NOT_READY = 600,
+  UNSUPPORTED_IN_CAPTURE = 900
+};
+typedef struct dim3 {
+  unsigned x, y, z;
+} dim3;
+int cudaGetDeviceCount(int *count);
+int cudaSetDevice(int device);
+int cudaGetDevice(int *device);
+int cudaMalloc(void **address, size_t bytes);
+int cudaFree(void *address);
+int cudaHostAlloc(void **address, size_t bytes, unsigned flags);
+int cudaFreeHost(void *address);
+int cudaHostRegister(void *address, size_t bytes, unsigned flags);
+int cudaHostUnregister(void *address);
+int cudaMemGetInfo(size_t *left, size_t *total);
+int cudaMemcpy(void *to, const void *from, size_t bytes, int kind);
+int cudaMemcpyAsync(void *to, const void *from, size_t bytes, int kind, void *stream);
+int cudaMemset(void *at, int value, size_t bytes);
+int cudaStreamCreate(void **stream);
+int cudaStreamDestroy(void *stream);
+int cudaStreamSynchronize(void *stream);
+int cudaStreamQuery(void *stream);
+int cudaStreamWaitEvent(void *stream, void *event, unsigned flags);
+int cudaStreamBeginCapture(void *stream, int mode);
+int cudaStreamEndCapture(void *stream, void **graph);
+int cudaStreamIsCapturing(void *stream, int *status);
+int cudaDeviceSynchronize(void);
+int cudaEventCreate(void **event);
+int cudaEventDestroy(void *event);
+int cudaEventRecord(void *event, void *stream);
+int cudaEventQuery(void *event);
+int cudaEventSynchronize(void *event);
+int cudaGraphInstantiate(void **exec, void *graph, unsigned long long flags);
+int cudaGraphLaunch(void *exec, void *stream);
+int cudaGraphGetNodes(void *graph, void **nodes, size_t *count);
+int cudaGraphDestroy(void *graph);
+int cudaGraphExecDestroy(void *exec);
+int cudaGetLastError(void);
+int cudaPeekAtLastError(void);
+const char *cudaGetErrorName(int code);
+int cudaDeviceGetAttribute(int *value, int attribute, int device);
+int cudaPointerGetAttributes(void *attributes, const void *address);
+int cudaLaunchKernel(const void *function, dim3 grid, dim3 block, void **arguments, size_t shared, void *stream);
+int cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const void *function, int threads, size_t shared);
+int cudaGetDriverEntryPointByVersion(const char *name, void **function, unsigned version, unsigned long long flags,
+                                     int *status);
+void **__cudaRegisterFatBinary(void *image);
+void __cudaRegisterFunction(void **image, const char *host, char *device_function, const char *name);
+int cublasCreate_v2(void **handle);
+int cusolverDnSgetrf_bufferSize(void *handle, int m, int n, float *a, int lda, int *work);
+void weft_dry_step(void);
+int weft_dry_steps(void);
+
+#define MIB ((size_t)1 << 20)
+#define MEMORY 1073741824 /* WEFT_DRY_MEM of this program */
+#define CONTEXT (520 * MIB)
+
+static size_t left_now(void) {
+  size_t left, total;
+  assert_int_equal(cudaMemGetInfo(&left, &total), OK);
+  assert_int_equal(total, MEMORY);
+  return left;
+}
+
+static void memory_is_the_device_s_less_the_context(void **state) { assert_int_equal(left_now(), MEMORY - CONTEXT); }
+
+static void large_allocations_take_whole_pages_and_give_them_back(void **state) {
+  void *a, *b;
+  assert_int_equal(cudaMalloc(&a, 3 * MIB), OK);
+  assert_int_equal(left_now(), MEMORY - CONTEXT - 4 * MIB);
+  assert_int_equal(cudaMalloc(&b, 2 * MIB), OK);
+  assert_int_equal(left_now(), MEMORY - CONTEXT - 6 * MIB);
+  assert_int_equal((uintptr_t)a % (2 * MIB), 0);
+  assert_true((char *)b >= (char *)a + 4 * MIB);
+  assert_int_equal(cudaFree(a), OK);
+  assert_int_equal(cudaFree(b), OK);
+  assert_int_equal(left_now(), MEMORY - CONTEXT);
+}
+
+static void the_lowest_gap_is_taken_again(void **state) {
+  void *a, *b, *again;
+  cudaMalloc(&a, 4 * MIB);
+  cudaMalloc(&b, 4 * MIB);
+  cudaFree(a);
+  cudaMalloc(&again, 2 * MIB);
+  assert_ptr_equal(again, a);
+  cudaFree(again);
+  cudaFree(b);
+}
+
+static void more_than_there_is_is_refused_and_takes_nothing(void **state) {
+  void *a = &a;
+  assert_int_equal(cudaMalloc(&a, (size_t)1 << 40), NO_MEMORY);
+  assert_null(a);
+  assert_int_equal(cudaMalloc(&a, SIZE_MAX), NO_MEMORY);
+  assert_int_equal(cudaMalloc(&a, MEMORY - CONTEXT + 1), NO_MEMORY);
+  assert_int_equal(cudaPeekAtLastError(), NO_MEMORY);
+  assert_string_equal(cudaGetErrorName(cudaGetLastError()), "cudaErrorMemoryAllocation");
+  assert_int_equal(cudaGetLastError(), OK);
+  assert_int_equal(left_now(), MEMORY - CONTEXT);
+  assert_int_equal(cudaMalloc(&a, MEMORY - CONTEXT), OK);
+  assert_int_equal(left_now(), 0);
+  cudaFree(a);
+}
+
+static void nothing_and_null_are_fine_and_strangers_are_refused(void **state) {
+  void *a = &a;
+  int here;
+  assert_int_equal(cudaMalloc(&a, 0), OK);
+  assert_null(a);
+  assert_int_equal(cudaFree(NULL), OK);
+  assert_int_equal(cudaFree(&here), INVALID_VALUE);
+  assert_int_equal(cudaMalloc(NULL, 5), INVALID_VALUE);
+  assert_int_equal(cudaSetDevice(2), INVALID_DEVICE);
+  assert_int_equal(cudaSetDevice(-1), INVALID_DEVICE);
+  assert_int_equal(cudaStreamSynchronize(&here), INVALID_HANDLE);
+  assert_int_equal(cudaEventQuery(&here), INVALID_HANDLE);
+  cudaGetLastError();
+}
+
+static void devices_have_memory_of_their_own(void **state) {
+  int count, device;
+  void *a;
+  cudaGetDeviceCount(&count);
+  assert_int_equal(count, 2);
+  cudaSetDevice(1);
+  cudaMalloc(&a, 10 * MIB);
+  cudaSetDevice(0);
+  assert_int_equal(left_now(), MEMORY - CONTEXT);
+  cudaSetDevice(1);
+  cudaGetDevice(&device);
+  assert_int_equal(device, 1);
+  assert_int_equal(left_now(), MEMORY - CONTEXT - 10 * MIB);
+  struct {
+    int type, device;
+    void *on_device, *on_host;
+  } attributes;
+  assert_int_equal(cudaPointerGetAttributes(&attributes, (char *)a + 5), OK);
+  assert_int_equal(attributes.type, 2);
+  assert_int_equal(attributes.device, 1);
+  cudaFree(a);
+  cudaSetDevice(0);
+}
+
+static void the_host_reads_zeros_from_devices(void **state) {
+  void *a;
+  unsigned char host[64];
+  memset(host, 7, sizeof host);
+  cudaMalloc(&a, sizeof host);
+  assert_int_equal(cudaMemcpy(a, host, sizeof host, 1), OK);
+  assert_int_equal(cudaMemset(a, 3, sizeof host), OK);
+  assert_int_equal(cudaMemcpy(host, a, 32, 2), OK);
+  for (int i = 0; i < 64; i++) assert_int_equal(host[i], i < 32 ? 0 : 7);
+  cudaFree(a);
+}
+
+static void pinned_memory_is_real(void **state) {
+  unsigned char *pinned, other[16] = {1, 2, 3};
+  assert_int_equal(cudaHostAlloc((void **)&pinned, 16, 0), OK);
+  assert_int_equal(cudaMemcpy(pinned, other, 16, 4), OK);
+  assert_memory_equal(pinned, other, 16);
+  assert_int_equal(cudaHostRegister(other, sizeof other, 0), OK);
+  assert_int_not_equal(cudaHostRegister(other, sizeof other, 0), OK);
+  assert_int_equal(cudaHostUnregister(other), OK);
+  assert_int_not_equal(cudaHostUnregister(other), OK);
+  assert_int_equal(cudaFreeHost(pinned), OK);
+  cudaGetLastError();
+}
+
+static void events_finish_late_when_asked_to(void **state) {
+  void *a, *b, *event, *other;
+  cudaStreamCreate(&a);
+  cudaStreamCreate(&b);
+  cudaEventCreate(&event);
+  cudaEventCreate(&other);
+  assert_int_equal(cudaEventQuery(event), OK); /* never recorded */
+  cudaEventRecord(event, a);
+  assert_int_equal(cudaEventQuery(event), NOT_READY);
+  cudaStreamWaitEvent(b, event, 0);
+  cudaEventRecord(other, b);
+  assert_int_equal(cudaEventQuery(other), NOT_READY);
+  cudaStreamSynchronize(b); /* what b waited for is done as well */
+  assert_int_equal(cudaEventQuery(other), OK);
+  assert_int_equal(cudaEventQuery(event), OK);
+  cudaEventRecord(event, a);
+  assert_int_equal(cudaEventQuery(event), NOT_READY);
+  cudaDeviceSynchronize();
+  assert_int_equal(cudaEventQuery(event), OK);
+  cudaEventRecord(event, a);
+  cudaEventSynchronize(event);
+  assert_int_equal(cudaEventQuery(event), OK);
+  cudaEventDestroy(event);
+  assert_int_equal(cudaEventQuery(event), INVALID_HANDLE);
+  cudaEventDestroy(other);
+  cudaStreamDestroy(a);
+  cudaStreamDestroy(b);
+  cudaGetLastError();
+}
+
+static void a_stream_joins_a_capture_by_an_event(void **state) {
+  void *a, *b, *event, *graph, *exec;
+  int status;
+  size_t nodes = 0;
+  char function = 0;
+  cudaStreamCreate(&a);
+  cudaStreamCreate(&b);
+  cudaEventCreate(&event);
+  assert_int_equal(cudaStreamBeginCapture(a, 0), OK);
+  cudaEventRecord(event, a);
+  cudaStreamWaitEvent(b, event, 0);
+  cudaStreamIsCapturing(b, &status);
+  assert_int_equal(status, 1);
+  assert_int_equal(cudaStreamSynchronize(b), UNSUPPORTED_IN_CAPTURE);
+  cudaLaunchKernel(&function, (dim3){1, 1, 1}, (dim3){32, 1, 1}, NULL, 0, a);
+  cudaLaunchKernel(&function, (dim3){1, 1, 1}, (dim3){32, 1, 1}, NULL, 0, b);
+  assert_int_equal(cudaStreamEndCapture(a, &graph), OK);
+  cudaStreamIsCapturing(b, &status);
+  assert_int_equal(status, 0);
+  cudaGraphGetNodes(graph, NULL, &nodes);
+  assert_int_equal(nodes, 2);
+  assert_int_equal(cudaGraphInstantiate(&exec, graph, 0), OK);
+  assert_int_equal(cudaGraphDestroy(graph), OK);
+  assert_int_equal(cudaGraphLaunch(exec, b), OK);
+  assert_int_equal(cudaGraphExecDestroy(exec), OK);
+  assert_int_equal(cudaGraphLaunch(exec, b), INVALID_HANDLE);
+  cudaEventDestroy(event);
+  cudaStreamDestroy(a);
+  cudaStreamDestroy(b);
+  cudaGetLastError();
+}
+
+static void impossible_launches_are_refused(void **state) {
+  enum { INVALID_CONFIGURATION = 9 };
+  char function = 0;
+  assert_int_equal(cudaLaunchKernel(&function, (dim3){1, 1, 1}, (dim3){1025, 1, 1}, NULL, 0, NULL),
+                   INVALID_CONFIGURATION);
+  assert_int_equal(cudaLaunchKernel(&function, (dim3){0, 1, 1}, (dim3){32, 1, 1}, NULL, 0, NULL),
+                   INVALID_CONFIGURATION);
+  assert_int_equal(cudaLaunchKernel(&function, (dim3){1, 1, 65536}, (dim3){32, 1, 1}, NULL, 0, NULL),
+                   INVALID_CONFIGURATION);
+  cudaGetLastError();
+}
+
+static void attributes_are_those_of_the_device(void **state) {
+  int major, minor, blocks;
+  cudaDeviceGetAttribute(&major, 75, 0);
+  cudaDeviceGetAttribute(&minor, 76, 0);
+  assert_int_equal(major, 7); /* a T4 */
+  assert_int_equal(minor, 5);
+  cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, NULL, 256, 0);
+  assert_int_equal(blocks, 4); /* 1024 threads a multiprocessor */
+  cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, NULL, 256, 31 * 1024);
+  assert_int_equal(blocks, 2); /* 64 KiB of shared memory, 1 of them the system's for each block */
+}
+
+static void entry_points_are_found_by_name_in_their_newest_form(void **state) {
+  extern int cuMemFree_v2(void *), cuMemMap(void *, size_t, size_t, uint64_t, unsigned long long);
+  void *found;
+  int status;
+  assert_int_equal(cudaGetDriverEntryPointByVersion("cuMemFree", &found, 13000, 0, &status), OK);
+  assert_ptr_equal(found, (void *)(uintptr_t)cuMemFree_v2);
+  cudaGetDriverEntryPointByVersion("cuMemMap", &found, 13000, 0, &status);
+  assert_ptr_equal(found, (void *)(uintptr_t)cuMemMap);
+  assert_int_equal(status, 0);
+  cudaGetDriverEntryPointByVersion("cuNoSuchThing", &found, 13000, 0, &status);
+  assert_null(found);
+  assert_int_equal(status, 1);
+}
+
+static void expandable_segments_count_what_is_mapped(void **state) {
+  int cuMemAddressReserve(void **, size_t, size_t, void *, unsigned long long), cuMemAddressFree(void *, size_t);
+  int cuMemCreate(uint64_t *, size_t, const void *, unsigned long long), cuMemRelease(uint64_t);
+  int cuMemMap(void *, size_t, size_t, uint64_t, unsigned long long), cuMemUnmap(void *, size_t);
+  int properties[8] = {1, 0, 1, 0};
+  void *at;
+  uint64_t physical;
+  assert_int_equal(cuMemAddressReserve(&at, (size_t)1 << 36, 0, NULL, 0), OK);
+  assert_int_equal(left_now(), MEMORY - CONTEXT);
+  assert_int_equal(cuMemCreate(&physical, 20 * MIB, properties, 0), OK);
+  assert_int_equal(cuMemMap(at, 20 * MIB, 0, physical, 0), OK);
+  assert_int_equal(cuMemRelease(physical), OK); /* it lives on while it is mapped */
+  assert_int_equal(left_now(), MEMORY - CONTEXT - 20 * MIB);
+  assert_int_equal(cuMemUnmap(at, 20 * MIB), OK);
+  assert_int_equal(left_now(), MEMORY - CONTEXT);
+  assert_int_equal(cuMemAddressFree(at, (size_t)1 << 36), OK);
+}
+
+static void entries_of_the_table_write_their_results(void **state) {
+  void *a = NULL, *b = NULL;
+  int work = 77;
+  assert_int_equal(cublasCreate_v2(&a), OK);
+  assert_int_equal(cublasCreate_v2(&b), OK);
+  assert_non_null(a);
+  assert_ptr_not_equal(a, b);
+  assert_int_equal(cusolverDnSgetrf_bufferSize(NULL, 4, 4, NULL, 4, &work), OK);
+  assert_int_equal(work, 0);
+}
+
+/* ---- the file of events ---- */
+
+static char folder[256];
+
+/* The row of the child's file with that kind and name, NULL: none. */
+static json_t *row(json_t *rows, const char *kind, const char *what, int step) {
+  size_t i;
+  json_t *r;
+  json_array_foreach(rows, i, r) {
+    const char *k = json_string_value(json_object_get(r, "kind")), *w = json_string_value(json_object_get(r, "what"));
+    if (!strcmp(k, kind) && (!what || (w && !strcmp(w, what))) &&
+        (step < 0 || json_integer_value(json_object_get(r, "step")) == step))
+      return r;
+  }
+  return NULL;
+}
+
+static json_t *run_child(const char *what, int *status) {
+  char path[512], line[8192];
+  pid_t child = fork();
+  if (!child) execl("/proc/self/exe", "child", what, NULL);
+  waitpid(child, status, 0);
+  snprintf(path, sizeof path, "%s/events.%d.jsonl", folder, (int)child);
+  FILE *file = fopen(path, "r");
+  json_t *rows = json_array();
+  while (file && fgets(line, sizeof line, file)) {
+    json_t *r = json_loads(line, 0, NULL);
+    assert_non_null(r);
+    json_array_append_new(rows, r);
+  }
+  if (file) fclose(file);
+  unlink(path);
+  return rows;
+}
+
+static void expect(json_t *rows, const char *kind, const char *what, int step, int64_t count, int64_t bytes) {
+  json_t *r = row(rows, kind, what, step);
+  if (!r) fail_msg("no row %s %s", kind, what);
+  assert_int_equal(json_integer_value(json_object_get(r, "count")), count);
+  assert_int_equal(json_integer_value(json_object_get(r, "bytes")), bytes);
+}
+
+static void what_happened_is_written_down_by_kind_and_step(void **state) {
+  int status;
+  json_t *rows = run_child("work", &status);
+  assert_int_equal(status, 0);
+  json_t *run = row(rows, "run", NULL, -1);
+  assert_ptr_equal(run, json_array_get(rows, 0));
+  assert_string_equal(json_string_value(json_object_get(run, "ended")), "exit");
+  assert_int_equal(json_integer_value(json_object_get(run, "steps")), 1);
+  expect(rows, "malloc", "cudaMalloc", 0, 2, 6 * (int64_t)MIB);
+  expect(rows, "free", "cudaFree", 1, 1, 4 * (int64_t)MIB);
+  expect(rows, "copy", "Memcpy HtoD (Pageable -> Device)", 0, 3, 300);
+  expect(rows, "copy", "Memcpy HtoD (Pinned -> Device)", 0, 1, 100);
+  expect(rows, "copy", "Memcpy DtoH (Device -> Pageable)", 1, 1, 50);
+  expect(rows, "copy", "Memcpy DtoD (Device -> Device)", 1, 1, 60);
+  expect(rows, "read", NULL, 1, 1, 50);
+  expect(rows, "sync", "cudaDeviceSynchronize", 1, 1, 0);
+  expect(rows, "launch", "my_kernel", 1, 3, 0); /* one by itself, two by launches of a graph */
+  expect(rows, "limit", "cudaCtxResetPersistingL2Cache", 1, 1, 0);
+  assert_true(json_is_true(json_object_get(row(rows, "copy", "Memcpy HtoD (Pageable -> Device)", 0), "blocking")));
+  assert_true(json_is_false(json_object_get(row(rows, "copy", "Memcpy HtoD (Pinned -> Device)", 0), "blocking")));
+  json_decref(rows);
+}
+
+static void a_host_that_touches_device_memory_is_told_so(void **state) {
+  int status;
+  json_t *rows = run_child("touch", &status);
+  assert_true(WIFSIGNALED(status));
+  assert_int_equal(WTERMSIG(status), SIGSEGV);
+  assert_string_equal(json_string_value(json_object_get(row(rows, "run", NULL, -1), "ended")), "signal 11");
+  assert_non_null(row(rows, "limit", "device memory touched by the host", -1));
+  json_decref(rows);
+}
+
+static void child_works(void) {
+  extern int cudaCtxResetPersistingL2Cache(void);
+  char host[100] = {0}, function = 0;
+  void *a, *b, *pinned, *stream, *graph, *exec;
+  __cudaRegisterFunction(__cudaRegisterFatBinary(NULL), &function, NULL, "my_kernel");
+  cudaMalloc(&a, 4 * MIB);
+  cudaMalloc(&b, 2 * MIB);
+  cudaHostAlloc(&pinned, 100, 0);
+  cudaStreamCreate(&stream);
+  for (int i = 0; i < 3; i++) cudaMemcpyAsync(a, host, 100, 1, stream);
+  cudaMemcpyAsync(a, pinned, 100, 1, stream);
+  weft_dry_step();
+  cudaMemcpy(host, a, 50, 2);
+  cudaMemcpy(b, a, 60, 3);
+  cudaDeviceSynchronize();
+  cudaLaunchKernel(&function, (dim3){1, 1, 1}, (dim3){1, 1, 1}, NULL, 0, stream);
+  cudaStreamBeginCapture(stream, 0);
+  cudaLaunchKernel(&function, (dim3){1, 1, 1}, (dim3){1, 1, 1}, NULL, 0, stream);
+  cudaStreamEndCapture(stream, &graph);
+  cudaGraphInstantiate(&exec, graph, 0);
+  cudaGraphLaunch(exec, stream);
+  cudaGraphLaunch(exec, stream);
+  cudaFree(a);
+  cudaCtxResetPersistingL2Cache();
+}
+
+static void child_touches(void) {
+  volatile char *a;
+  cudaMalloc((void **)&a, 4 * MIB);
+  a[5] = 1;
+}
+
+/* Starts itself again with the settings that the stand-in reads when it is loaded. */
+static void restart(char **arguments) {
+  setenv("WEFT_DRY_GPU", "t4", 1);
+  setenv("WEFT_DRY_GPUS", "2", 1);
+  setenv("WEFT_DRY_MEM", "1073741824", 1);
+  setenv("WEFT_DRY_EVENTS", "lazy", 1);
+  const char *temporary = getenv("TMPDIR");
+  char name[256];
+  snprintf(name, sizeof name, "%s/weft-dry-XXXXXX", temporary ? temporary : P_tmpdir);
+  if (!mkdtemp(name)) return;
+  setenv("WEFT_DRY_DIR", name, 1);
+  execv("/proc/self/exe", arguments);
+}
+
+int main(int count, char **arguments) {
+  if (!getenv("WEFT_DRY_DIR")) restart(arguments);
+  if (count > 1 || !strcmp(arguments[0], "child")) {
+    if (!strcmp(arguments[count - 1], "work")) child_works();
+    if (!strcmp(arguments[count - 1], "touch")) child_touches();
+    return 0;
+  }
+  snprintf(folder, sizeof folder, "%s", getenv("WEFT_DRY_DIR"));
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(memory_is_the_device_s_less_the_context),
+      cmocka_unit_test(large_allocations_take_whole_pages_and_give_them_back),
+      cmocka_unit_test(the_lowest_gap_is_taken_again),
+      cmocka_unit_test(more_than_there_is_is_refused_and_takes_nothing),
+      cmocka_unit_test(nothing_and_null_are_fine_and_strangers_are_refused),
+      cmocka_unit_test(devices_have_memory_of_their_own),
+      cmocka_unit_test(the_host_reads_zeros_from_devices),
+      cmocka_unit_test(pinned_memory_is_real),
+      cmocka_unit_test(events_finish_late_when_asked_to),
+      cmocka_unit_test(a_stream_joins_a_capture_by_an_event),
+      cmocka_unit_test(impossible_launches_are_refused),
+      cmocka_unit_test(attributes_are_those_of_the_device),
+      cmocka_unit_test(entry_points_are_found_by_name_in_their_newest_form),
+      cmocka_unit_test(expandable_segments_count_what_is_mapped),
+      cmocka_unit_test(entries_of_the_table_write_their_results),
+      cmocka_unit_test(what_happened_is_written_down_by_kind_and_step),
+      cmocka_unit_test(a_host_that_touches_device_memory_is_told_so),
+  };
+  int failed = cmocka_run_group_tests_name("dryrun runtime", tests, NULL, NULL);
+  char path[512];
+  snprintf(path, sizeof path, "%s/events.%d.jsonl", folder, (int)getpid());
+  unlink(path);
+  rmdir(folder);
+  return failed;
+}
