@@ -274,7 +274,7 @@ static void run(job *j, const wf_plan *plan, int64_t count) {
   j->plan = plan;
   for (int o = 0; o <= j->inputs; o++) j->stride[o] = plan->operand[o].stride[last];
   int col = column_dim(j);
-  j->stream = wf__elements_past_cache(plan->operand[0].data, j->size, count * j->size);
+  j->stream = wf__past_cache(plan->operand[0].data, j->size, count * j->size);
   if (col >= 0) {
     merged = *plan;
     merge_dims(&merged, j->inputs + 1);

@@ -363,8 +363,8 @@ void wf__pw_run(job *j, const wf_plan *plan, int64_t count) {
   for (int o = 0; o <= j->inputs; o++)
     j->stride[o] = last >= 0 && (o == 0 || j->in[o - 1].present) ? plan->operand[o].stride[last] : 0;
   if (j->n == 1) j->stride[0] = j->out_size;
-  j->stream = wf__elements_past_cache(plan->operand[0].data, j->out_size, count * j->out_size) &&
-              j->stride[0] == j->out_size && !overwrites_input(j, plan);
+  j->stream = wf__past_cache(plan->operand[0].data, j->out_size, count * j->out_size) && j->stride[0] == j->out_size &&
+              !overwrites_input(j, plan);
   int other = last > 0 && j->n > 1 ? other_fastest(j, plan) : -1;
   if (packs(j, plan) && (other < 0 || other == last - 1)) {
     run_packed(j, plan);

@@ -4,6 +4,7 @@
 #include <math.h>
 #include "../kernel/guarded.h"
 #include "exec/exec.h"
+#include "exec/past_cache.h"
 #include "kernel/tables.h"
 
 typedef struct value {
@@ -136,15 +137,20 @@ static void check_random_plan(uint64_t *seed, int64_t most) {
 static void random_plans_equal_one_element_at_a_time(void **state) {
   (void)state;
   uint64_t seed = 31;
-  for (int i = 0; i < 4000; i++) check_random_plan(&seed, 7);
-  for (int i = 0; i < 200; i++) check_random_plan(&seed, 24);
+  for (int past = 0; past < 2; past++) {
+    wf__past_cache_from = past ? 0 : -1;
+    for (int i = 0; i < 4000; i++) check_random_plan(&seed, 7);
+    for (int i = 0; i < 200; i++) check_random_plan(&seed, 24);
+  }
+  wf__past_cache_from = -1;
 }
 
-/* Results that go past the cache: of 4 MiB and more, rows, packed rows and tiles, on one thread and on two. */
+/* Results of some size that go past the cache: rows, packed rows and tiles, on one thread and on two. */
 static void large_plans_equal_one_element_at_a_time(void **state) {
   (void)state;
   uint64_t seed = 77;
   int threads = wf_num_threads();
+  wf__past_cache_from = 0;
   for (int i = 0; i < 24; i++) {
     wf_plan plan = random_operator(&seed);
     guarded buffer[4];
@@ -164,6 +170,7 @@ static void large_plans_equal_one_element_at_a_time(void **state) {
     free_operands(&plan, buffer);
   }
   assert_ok(wf_set_num_threads(threads));
+  wf__past_cache_from = -1;
 }
 
 /* Over an input, nothing may go past the cache before it was read. */
@@ -180,7 +187,9 @@ static void a_large_result_may_be_an_input(void **state) {
                   .ndim = 1,
                   .size = {N}};
   for (int o = 0; o < 3; o++) plan.operand[o] = (wf_operand){x, WF_F32, {4}};
+  wf__past_cache_from = 0;
   assert_ok(wf__exec(&plan));
+  wf__past_cache_from = -1;
   for (int i = 0; i < N; i++) assert_true(x[i] == 2 * (float)(i % 1000));
   free(x);
 }

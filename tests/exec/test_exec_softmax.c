@@ -149,6 +149,7 @@ static void long_and_large_ones_are_right_on_any_number_of_threads(void **state)
   int order[3][4] = {{0, 1}, {0, 1}, {0, 1}};
   int64_t gap[3] = {0, 0, 0};
   int threads = wf_num_threads();
+  wf__past_cache_from = 0;
   for (int t = 1; t <= 2; t++) {
     assert_ok(wf_set_num_threads(t));
     for (int s = 0; s < 5; s++)
@@ -163,13 +164,14 @@ static void long_and_large_ones_are_right_on_any_number_of_threads(void **state)
         }
   }
   assert_ok(wf_set_num_threads(threads));
+  wf__past_cache_from = -1;
 }
 
 /* Foreign memory of bytes may be viewed as any dtype: stores past the cache, which need whole elements up to a line, aren't for that. */
 static void results_that_are_not_aligned_to_their_elements_are_right(void **state) {
   static const wf_dtype dtypes[] = {WF_F32, WF_F64, WF_F16, WF_BF16};
   static const int turned[2] = {1, 0};
-  int64_t size[2] = {24, 300}, was = wf__past_cache_from;
+  int64_t size[2] = {24, 300};
   (void)state;
   wf__past_cache_from = 0;
   for (int i = 0; i < 16; i++) {
@@ -187,7 +189,7 @@ static void results_that_are_not_aligned_to_their_elements_are_right(void **stat
     buffer_free(&x);
     buffer_free(&y);
   }
-  wf__past_cache_from = was;
+  wf__past_cache_from = -1;
 }
 
 static const struct CMUnitTest tests[] = {
