@@ -13,8 +13,13 @@ WF_EXTERN_C_BEGIN
  *  1 are skipped whatever the rank of the others. Errors: WF_RUNTIME for sizes that differ elsewhere, a number among them; WF_VALUE for an
  *  empty list. New. */
 WF_API wf_tensor *wf_cat(wf_tensors tensors, int64_t dim);
+/** The same written straight to dst, converted to its dtype; dst is resized if its shape differs, else keeps its strides. It must share no memory
+ *  with the tensors, and nothing may require a gradient (WF_RUNTIME); WF_TYPE for a dtype that theirs can't be cast to. */
+WF_API wf_status wf_cat_into(wf_tensor *dst, wf_tensors tensors, int64_t dim);
 /** The tensors, all of one size, along a new dimension before `dim`. Errors: WF_RUNTIME for sizes that differ, an empty list. New. */
 WF_API wf_tensor *wf_stack(wf_tensors tensors, int64_t dim);
+/** The same to dst, as wf_cat_into. */
+WF_API wf_status wf_stack_into(wf_tensor *dst, wf_tensors tensors, int64_t dim);
 
 /** self repeated repeats[i] times along dim i; further repeats in front make new dims. Row-major. Errors: WF_RUNTIME for too few repeats
  *  or a negative one. New. */

@@ -2,7 +2,11 @@
  *
  * `dims` names the dims that go, negative ones from the end; WF_SHAPE0 means all. keepdim leaves them with size 1. Results are new and
  * row-major; no wait for the device; differentiable unless said otherwise. Errors: WF_INDEX for a dim out of range, WF_RUNTIME for a dim named
- * twice, WF_NOT_IMPLEMENTED for a dtype that the operator doesn't take. Half sums are added up in float32. */
+ * twice, WF_NOT_IMPLEMENTED for a dtype that the operator doesn't take. Half sums are added up in float32.
+ *
+ * wf_x_into writes to dst instead, whose strides it keeps and which is resized if its shape differs; no gradients are recorded, and none may be
+ * required. It may share memory with self: the result is right all the same, by way of a temporary. dst with one place for several
+ * elements is refused (WF_RUNTIME). */
 #ifndef WEFT_REDUCE_H
 #define WEFT_REDUCE_H
 
@@ -61,6 +65,35 @@ WF_API wf_tensor *wf_any(const wf_tensor *self, wf_dims dims, bool keepdim);
 WF_API wf_tensor *wf_all(const wf_tensor *self, wf_dims dims, bool keepdim);
 /** How many elements are not 0, as int64. No gradient. New. */
 WF_API wf_tensor *wf_count_nonzero(const wf_tensor *self, wf_dims dims);
+
+/* ---- to a given result ------------------------------------------------------------------------------------------------ */
+
+/** wf_sum_dims to dst, computed in dst's dtype; dtype, if given, must be that one. */
+WF_API wf_status wf_sum_into(wf_tensor *dst, const wf_tensor *self, wf_dims dims, bool keepdim, wf_dtype dtype);
+/** wf_mean_dims to dst, computed in dst's dtype, a floating-point one; dtype, if given, must be that one. */
+WF_API wf_status wf_mean_into(wf_tensor *dst, const wf_tensor *self, wf_dims dims, bool keepdim, wf_dtype dtype);
+/** wf_prod_dim to dst; dtypes as wf_sum_into. */
+WF_API wf_status wf_prod_into(wf_tensor *dst, const wf_tensor *self, int64_t dim, bool keepdim, wf_dtype dtype);
+/** wf_amax to dst, of self's dtype. */
+WF_API wf_status wf_amax_into(wf_tensor *dst, const wf_tensor *self, wf_dims dims, bool keepdim);
+/** wf_amin to dst, of self's dtype. */
+WF_API wf_status wf_amin_into(wf_tensor *dst, const wf_tensor *self, wf_dims dims, bool keepdim);
+/** wf_argmax to dst, int64. */
+WF_API wf_status wf_argmax_into(wf_tensor *dst, const wf_tensor *self, int64_t dim, bool keepdim);
+/** wf_argmin to dst, int64. */
+WF_API wf_status wf_argmin_into(wf_tensor *dst, const wf_tensor *self, int64_t dim, bool keepdim);
+/** wf_var to dst, computed in dst's dtype, a floating-point one. */
+WF_API wf_status wf_var_into(wf_tensor *dst, const wf_tensor *self, wf_dims dims, wf_scalar correction, bool keepdim);
+/** wf_std to dst, likewise. */
+WF_API wf_status wf_std_into(wf_tensor *dst, const wf_tensor *self, wf_dims dims, wf_scalar correction, bool keepdim);
+/** wf_norm to dst, of self's dtype. */
+WF_API wf_status wf_norm_into(wf_tensor *dst, const wf_tensor *self, wf_scalar p, wf_dims dims, bool keepdim);
+/** wf_logsumexp to dst, computed in dst's dtype, a floating-point one. */
+WF_API wf_status wf_logsumexp_into(wf_tensor *dst, const wf_tensor *self, wf_dims dims, bool keepdim);
+/** wf_any to dst, bool or uint8. */
+WF_API wf_status wf_any_into(wf_tensor *dst, const wf_tensor *self, wf_dims dims, bool keepdim);
+/** wf_all to dst, bool or uint8. */
+WF_API wf_status wf_all_into(wf_tensor *dst, const wf_tensor *self, wf_dims dims, bool keepdim);
 
 WF_EXTERN_C_END
 #endif

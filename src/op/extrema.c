@@ -54,19 +54,36 @@ static wf_status shared_apply(wf__node *node, wf_tensor *const *grad, wf_tensor 
 static const wf__node_class amax_class = {"AmaxBackward0", shared_apply, NULL};
 static const wf__node_class amin_class = {"AminBackward0", shared_apply, NULL};
 
+static wf_status extreme_of(wf__reduction *r, const char *name, uint8_t op, const wf_tensor *self, wf_dims dims,
+                            bool keepdim) {
+  uint32_t bits;
+  WF__TRY(wf__require_tensors(name, &self, 1));
+  WF__TRY(check_nonempty(name, self, dims, WF_RUNTIME, ADVICE));
+  WF__TRY(wf__reduced_dims(self, dims, &bits));
+  *r = (wf__reduction){.op = op,
+                       .self = self,
+                       .dims = bits,
+                       .keepdim = keepdim,
+                       .compute = (wf_dtype)self->dtype,
+                       .result = (wf_dtype)self->dtype};
+  return WF_OK;
+}
+
 static wf_tensor *extreme(const char *name, uint8_t op, const wf_tensor *self, wf_dims dims, bool keepdim,
                           const wf__node_class *cls) {
-  uint32_t bits;
-  WF__TRY_OR(wf__require_tensors(name, &self, 1), NULL);
-  WF__TRY_OR(check_nonempty(name, self, dims, WF_RUNTIME, ADVICE), NULL);
-  WF__TRY_OR(wf__reduced_dims(self, dims, &bits), NULL);
-  wf__reduction r = {.op = op,
-                     .self = self,
-                     .dims = bits,
-                     .keepdim = keepdim,
-                     .compute = (wf_dtype)self->dtype,
-                     .result = (wf_dtype)self->dtype};
-  return wf__reduce(&r, cls, WF__KEEP_BOTH);
+  wf__reduction r;
+  return extreme_of(&r, name, op, self, dims, keepdim) ? NULL : wf__reduce(&r, cls, WF__KEEP_BOTH);
+}
+
+static wf_status extreme_into(const char *name, uint8_t op, wf_tensor *dst, const wf_tensor *self, wf_dims dims,
+                              bool keepdim) {
+  wf__reduction r;
+  WF__TRY(wf__into_given(name, dst, &self, 1));
+  WF__TRY(extreme_of(&r, name, op, self, dims, keepdim));
+  WF__CHECK(dst->dtype == self->dtype, WF_RUNTIME,
+            "Expected the dtype for input and out to match, but got %s for input's dtype and %s for out's dtype.",
+            wf__scalar_type_text((wf_dtype)self->dtype), wf__scalar_type_text((wf_dtype)dst->dtype));
+  return wf__reduce_into(&r, dst, WF__INTO_EXACT);
 }
 
 wf_tensor *wf_amax(const wf_tensor *self, wf_dims dims, bool keepdim) {
@@ -77,6 +94,16 @@ wf_tensor *wf_amax(const wf_tensor *self, wf_dims dims, bool keepdim) {
 wf_tensor *wf_amin(const wf_tensor *self, wf_dims dims, bool keepdim) {
   WF__OP("amin", NULL);
   return extreme("amin", WF__RED_AMIN, self, dims, keepdim, &amin_class);
+}
+
+wf_status wf_amax_into(wf_tensor *dst, const wf_tensor *self, wf_dims dims, bool keepdim) {
+  WF__OP("amax", wf__self.pending);
+  return extreme_into("amax", WF__RED_AMAX, dst, self, dims, keepdim);
+}
+
+wf_status wf_amin_into(wf_tensor *dst, const wf_tensor *self, wf_dims dims, bool keepdim) {
+  WF__OP("amin", wf__self.pending);
+  return extreme_into("amin", WF__RED_AMIN, dst, self, dims, keepdim);
 }
 
 wf_tensor *wf_max(const wf_tensor *self) {
@@ -156,28 +183,35 @@ wf_value_index wf__op_min(wf_tensor *self, int64_t dim, bool keepdim) {
 
 /* ---- indices only ------------------------------------------------------------------------------------------------------------ */
 
-static wf_tensor *arg_extreme(const char *name, uint8_t op, const wf_tensor *self, int64_t dim, bool keepdim) {
+static wf_status arg_extreme(wf__reduction *r, const char *name, uint8_t op, const wf_tensor *self, int64_t dim,
+                             bool keepdim) {
   uint32_t bits;
-  WF__TRY_OR(wf__require_tensors(name, &self, 1), NULL);
-  if (self->dtype == WF_BOOL) return wf__fail(WF_NOT_IMPLEMENTED, "%s(): does not support bool input", name), NULL;
-  WF__TRY_OR(wf__reduced_dim(self, dim, &bits), NULL);
-  WF__TRY_OR(check_nonempty_dim(name, self, dim), NULL);
-  wf__reduction r = {.op = op,
-                     .self = self,
-                     .dims = bits,
-                     .keepdim = keepdim,
-                     .compute = (wf_dtype)self->dtype,
-                     .result = WF_I64,
-                     .in_order = true};
-  return wf__reduce(&r, NULL, WF__KEEP_NOTHING);
+  WF__TRY(wf__require_tensors(name, &self, 1));
+  WF__CHECK(self->dtype != WF_BOOL, WF_NOT_IMPLEMENTED, "%s(): does not support bool input", name);
+  WF__TRY(wf__reduced_dim(self, dim, &bits));
+  WF__TRY(check_nonempty_dim(name, self, dim));
+  *r = (wf__reduction){.op = op,
+                       .self = self,
+                       .dims = bits,
+                       .keepdim = keepdim,
+                       .compute = (wf_dtype)self->dtype,
+                       .result = WF_I64,
+                       .in_order = true};
+  return WF_OK;
 }
 
-wf_tensor *wf_argmax(const wf_tensor *self, int64_t dim, bool keepdim) {
-  WF__OP("argmax", NULL);
-  return arg_extreme("argmax", WF__RED_ARGMAX, self, dim, keepdim);
-}
-
-wf_tensor *wf_argmin(const wf_tensor *self, int64_t dim, bool keepdim) {
-  WF__OP("argmin", NULL);
-  return arg_extreme("argmin", WF__RED_ARGMIN, self, dim, keepdim);
-}
+#define ARG_EXTREME(name, OP)                                                                              \
+  wf_tensor *wf_##name(const wf_tensor *self, int64_t dim, bool keepdim) {                                 \
+    WF__OP(#name, NULL);                                                                                   \
+    wf__reduction r;                                                                                       \
+    return arg_extreme(&r, #name, OP, self, dim, keepdim) ? NULL : wf__reduce(&r, NULL, WF__KEEP_NOTHING); \
+  }                                                                                                        \
+  wf_status wf_##name##_into(wf_tensor *dst, const wf_tensor *self, int64_t dim, bool keepdim) {           \
+    WF__OP(#name, wf__self.pending);                                                                       \
+    wf__reduction r;                                                                                       \
+    WF__TRY(arg_extreme(&r, #name, OP, self, dim, keepdim));                                               \
+    return wf__reduce_into(&r, dst, WF__INTO_EXACT);                                                       \
+  }
+ARG_EXTREME(argmax, WF__RED_ARGMAX)
+ARG_EXTREME(argmin, WF__RED_ARGMIN)
+#undef ARG_EXTREME

@@ -115,17 +115,51 @@ static wf_status fill_cat(wf_tensor *out, wf_tensors tensors, int64_t dim) {
   return WF_OK;
 }
 
-wf_tensor *wf_cat(wf_tensors tensors, int64_t dim) {
-  WF__OP("cat", NULL);
+/* The layout of a new result. */
+static wf_status cat_layout(wf_tensors tensors, int64_t *dim, wf_dtype dtype, wf__layout *out) {
   int64_t size[WF_MAX_DIMS];
   int ndim = 0;
+  WF__TRY(cat_sizes(tensors, dim, size, &ndim));
+  WF__TRY(wf__layout_contiguous(out, wf_dims_of(size, ndim), wf_dtype_size(dtype)));
+  return wf__layout_restride(out, common_format(tensors, false));
+}
+
+wf_tensor *wf_cat(wf_tensors tensors, int64_t dim) {
+  WF__OP("cat", NULL);
+  wf__layout layout;
   if (tensors.n == 0) return wf__fail(WF_VALUE, "torch.cat(): expected a non-empty list of Tensors"), NULL;
   WF__TRY_OR(check_given(tensors), NULL);
-  WF__TRY_OR(cat_sizes(tensors, &dim, size, &ndim), NULL);
-  wf_tensor *out = wf__new(tensors.at[0], common_dtype(tensors), wf_dims_of(size, ndim), common_format(tensors, false));
+  wf_dtype dtype = common_dtype(tensors);
+  WF__TRY_OR(cat_layout(tensors, &dim, dtype, &layout), NULL);
+  wf_tensor *out = wf__tensor_empty(wf__device_of(tensors.at[0]), dtype, &layout);
   wf__node *node = out ? record_list(&cat_class, tensors, dim, true) : NULL;
   if (out && !wf__self.pending) fill_cat(out, tensors, dim);
   return wf__finish(out, node);
+}
+
+/* What cat and stack refuse of a given result. */
+static wf_status check_into(const wf_tensor *dst, wf_tensors tensors) {
+  WF__CHECK(wf_can_cast(common_dtype(tensors), (wf_dtype)dst->dtype), WF_TYPE,
+            "torch.cat(): input types can't be cast to the desired output type %s",
+            wf__scalar_type_text((wf_dtype)dst->dtype));
+  for (int i = 0; i < tensors.n; i++) WF__TRY(wf__check_no_overlap(dst, tensors.at[i]));
+  return WF_OK;
+}
+
+wf_status wf_cat_into(wf_tensor *dst, wf_tensors tensors, int64_t dim) {
+  WF__OP("cat", wf__self.pending);
+  const wf_tensor *const *inputs = (const wf_tensor *const *)tensors.at;
+  wf__layout layout;
+  wf__into into;
+  WF__CHECK(tensors.n, WF_VALUE, "torch.cat(): expected a non-empty list of Tensors");
+  WF__TRY(check_given(tensors));
+  WF__TRY(wf__into_given("cat", dst, inputs, tensors.n));
+  WF__TRY(cat_layout(tensors, &dim, (wf_dtype)dst->dtype, &layout));
+  WF__TRY(check_into(dst, tensors));
+  wf_tensor *out = wf__into_open(&into, dst, &layout, inputs, tensors.n);
+  if (!out) return wf__self.pending;
+  fill_cat(out, tensors, dim);
+  return wf__into_close(&into);
 }
 
 /* ---- stack ------------------------------------------------------------------------------------------------------------------------ */
@@ -151,16 +185,21 @@ static wf_status check_equal_sizes(wf_tensors tensors) {
   return WF_OK;
 }
 
+static wf_status stack_sizes(wf_tensors tensors, int64_t dim, wf_dtype dtype, wf__layout *out) {
+  const wf__layout *one = &tensors.at[0]->layout;
+  WF__CHECK(one->ndim < WF_MAX_DIMS, WF_RUNTIME, "tensors have at most %d dimensions, but got %d", WF_MAX_DIMS,
+            one->ndim + 1);
+  int64_t size[WF_MAX_DIMS];
+  for (int d = 0; d <= one->ndim; d++) size[d] = d == dim ? tensors.n : one->size[d - (d > dim)];
+  return wf__layout_contiguous(out, wf_dims_of(size, one->ndim + 1), wf_dtype_size(dtype));
+}
+
 /* PyTorch's strides: those of cat along the dim, in which the new dimension is then split off; of cat of unsqueezed tensors when the new
  * dimension is the last. */
 static wf_status stack_layout(wf_tensors tensors, int64_t dim, wf_dtype dtype, wf__layout *out) {
   const wf__layout *one = &tensors.at[0]->layout;
   wf__layout joined = *one;
-  WF__CHECK(one->ndim < WF_MAX_DIMS, WF_RUNTIME, "tensors have at most %d dimensions, but got %d", WF_MAX_DIMS,
-            one->ndim + 1);
-  int64_t size[WF_MAX_DIMS];
-  for (int d = 0; d <= one->ndim; d++) size[d] = d == dim ? tensors.n : one->size[d - (d > dim)];
-  WF__TRY(wf__layout_contiguous(out, wf_dims_of(size, one->ndim + 1), wf_dtype_size(dtype)));
+  WF__TRY(stack_sizes(tensors, dim, dtype, out));
   wf_memory_format format = common_format(tensors, dim == one->ndim);
   if (format == WF_FORMAT_CONTIGUOUS) return WF_OK;
   if (dim == one->ndim) return wf__layout_restride(out, format);
@@ -171,17 +210,42 @@ static wf_status stack_layout(wf_tensors tensors, int64_t dim, wf_dtype dtype, w
   return WF_OK;
 }
 
+/* Checks the inputs and wraps dim. */
+static wf_status check_stack(wf_tensors tensors, int64_t *dim) {
+  WF__CHECK(tensors.n, WF_RUNTIME, "stack expects a non-empty TensorList");
+  WF__TRY(check_given(tensors));
+  WF__TRY(wf__wrap_dim(dim, tensors.at[0]->layout.ndim + 1, true));
+  return check_equal_sizes(tensors);
+}
+
+static wf_status fill_stack(wf_tensor *out, wf_tensors tensors, int64_t dim) {
+  for (int i = 0; i < tensors.n; i++) WF__TRY(wf__copy_part(out, dim, true, i, tensors.at[i]));
+  return WF_OK;
+}
+
 wf_tensor *wf_stack(wf_tensors tensors, int64_t dim) {
   WF__OP("stack", NULL);
   wf__layout layout;
-  if (tensors.n == 0) return wf__fail(WF_RUNTIME, "stack expects a non-empty TensorList"), NULL;
-  WF__TRY_OR(check_given(tensors), NULL);
-  WF__TRY_OR(wf__wrap_dim(&dim, tensors.at[0]->layout.ndim + 1, true), NULL);
-  WF__TRY_OR(check_equal_sizes(tensors), NULL);
+  WF__TRY_OR(check_stack(tensors, &dim), NULL);
   wf_dtype dtype = common_dtype(tensors);
   WF__TRY_OR(stack_layout(tensors, dim, dtype, &layout), NULL);
   wf_tensor *out = wf__tensor_empty(wf__device_of(tensors.at[0]), dtype, &layout);
   wf__node *node = out ? record_list(&stack_class, tensors, dim, false) : NULL;
-  for (int i = 0; out && !wf__self.pending && i < tensors.n; i++) wf__copy_part(out, dim, true, i, tensors.at[i]);
+  if (out && !wf__self.pending) fill_stack(out, tensors, dim);
   return wf__finish(out, node);
+}
+
+wf_status wf_stack_into(wf_tensor *dst, wf_tensors tensors, int64_t dim) {
+  WF__OP("stack", wf__self.pending);
+  const wf_tensor *const *inputs = (const wf_tensor *const *)tensors.at;
+  wf__layout layout;
+  wf__into into;
+  WF__TRY(check_stack(tensors, &dim));
+  WF__TRY(wf__into_given("stack", dst, inputs, tensors.n));
+  WF__TRY(stack_sizes(tensors, dim, (wf_dtype)dst->dtype, &layout));
+  WF__TRY(check_into(dst, tensors));
+  wf_tensor *out = wf__into_open(&into, dst, &layout, inputs, tensors.n);
+  if (!out) return wf__self.pending;
+  fill_stack(out, tensors, dim);
+  return wf__into_close(&into);
 }

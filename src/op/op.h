@@ -8,6 +8,7 @@
 #include "autograd/node.h"
 #include "kernel/kernel.h"
 #include "op/args.h"
+#include "op/into.h"
 
 /* ---- result types (promote.c) ------------------------------------------------------------------------------------------- */
 
@@ -85,14 +86,6 @@ void wf__warn_of_overlap(const wf_tensor *self, const char *op, const char *exam
 /* The same written to dst, which is resized when its shape differs. name: for texts. */
 wf_status wf__pw_into(const char *name, const wf__pw_def *def, wf_tensor *dst, const wf__operand_arg *in,
                       const wf_scalar *number);
-/* Before writing to a given result: refuses a missing one and gradients; */
-wf_status wf__into_given(const char *name, const wf_tensor *dst, const wf_tensor *const *inputs, int n);
-/* another dtype than the result has; */
-wf_status wf__into_dtype(const wf_tensor *dst, wf_dtype result);
-/* as the first, and dtypes that the result can't be cast to; */
-wf_status wf__into_check(const char *name, wf_tensor *dst, const wf_tensor *const *inputs, int n, wf_dtype result);
-/* then gives it the result's sizes. */
-wf_status wf__into_resize(wf_tensor *dst, wf_dims size);
 /* Error unless every one of the n arguments is a tensor. */
 wf_status wf__require_tensors(const char *name, const wf_tensor *const *tensors, int n);
 

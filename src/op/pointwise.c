@@ -386,52 +386,6 @@ wf_status wf__pw_into(const char *name, const wf__pw_def *def, wf_tensor *dst, c
   return into_given(name, def, dst, in, number) ? with_operands(def, in, dst) : WF_OK;
 }
 
-/* ---- given results ---------------------------------------------------------------------------------------------------------------- */
-
-wf_status wf__into_given(const char *name, const wf_tensor *dst, const wf_tensor *const *inputs, int n) {
-  const wf_tensor *out[] = {dst};
-  WF__CHECK(dst, WF_TYPE, "%s(): argument 'out' must be Tensor, not None", name);
-  WF__CHECK(
-      !wf__needs_grad(inputs, n) && !wf__needs_grad(out, 1), WF_RUNTIME,
-      "%s(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad.",
-      name);
-  return WF_OK;
-}
-
-wf_status wf__into_dtype(const wf_tensor *dst, wf_dtype result) {
-  WF__CHECK(dst->dtype == result, WF_RUNTIME, "Expected out tensor to have dtype %s, but got %s instead",
-            wf__cpp_type_text(result), wf__cpp_type_text((wf_dtype)dst->dtype));
-  return WF_OK;
-}
-
-wf_status wf__into_check(const char *name, wf_tensor *dst, const wf_tensor *const *inputs, int n, wf_dtype result) {
-  WF__TRY(wf__into_given(name, dst, inputs, n));
-  WF__CHECK(wf_can_cast(result, (wf_dtype)dst->dtype), WF_RUNTIME,
-            "result type %s can't be cast to the desired output type %s", wf__scalar_type_text(result),
-            wf__scalar_type_text((wf_dtype)dst->dtype));
-  return WF_OK;
-}
-
-wf_status wf__into_resize(wf_tensor *dst, wf_dims size) {
-  const wf__layout *old = &dst->layout;
-  if (old->ndim == size.n && !memcmp(old->size, size.at, (size_t)size.n * sizeof *size.at)) return WF_OK;
-  wf__layout layout;
-  size_t nbytes;
-  WF__TRY(wf__layout_contiguous(&layout, size, wf__itemsize(dst)));
-  layout.offset = old->offset;
-  WF__TRY(wf__layout_nbytes(&layout, wf__itemsize(dst), &nbytes));
-  if (nbytes > dst->storage->nbytes) WF__TRY(wf__storage_grow(dst->storage, nbytes));
-  char was[WF__DIMS_TEXT], now[WF__DIMS_TEXT];
-  if (old->numel)
-    wf__log(
-        WF_LOG_WARNING,
-        "An output with one or more elements was resized since it had shape %s, which does not match the required output shape %s. "
-        "This behavior is deprecated, and in a future release outputs will not be resized unless they have zero elements.",
-        wf__dims_text(wf__layout_sizes(old), was), wf__dims_text(size, now));
-  dst->layout = layout;
-  return WF_OK;
-}
-
 wf_status wf__require_tensors(const char *name, const wf_tensor *const *tensors, int n) {
   for (int i = 0; i < n; i++) WF__CHECK(tensors[i], WF_TYPE, "%s(): argument %d must be Tensor, not None", name, i + 1);
   return WF_OK;

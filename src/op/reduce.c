@@ -42,11 +42,20 @@ int64_t wf__reduced_count(const wf_tensor *self, uint32_t dims) {
 
 /* ---- running -------------------------------------------------------------------------------------------------------------- */
 
+/* Sizes of the result; with `kept` reduced dims have size 1 in it. Returns their number. */
+static int result_sizes(const wf__reduction *r, bool kept, int64_t size[WF_MAX_DIMS]) {
+  int n = 0;
+  for (int d = 0; d < r->self->layout.ndim; d++) {
+    bool gone = r->dims >> d & 1;
+    if (kept || !gone) size[n++] = gone ? 1 : r->self->layout.size[d];
+  }
+  return n;
+}
+
 /* A new tensor in which reduced dims have size 1. */
 static wf_tensor *make_kept(const wf__reduction *r, wf_dtype dtype) {
   int64_t size[WF_MAX_DIMS];
-  int n = r->self->layout.ndim;
-  for (int d = 0; d < n; d++) size[d] = r->dims >> d & 1 ? 1 : r->self->layout.size[d];
+  int n = result_sizes(r, true, size);
   return wf__tensor_empty_sized(wf__device_of(r->self), dtype, wf_dims_of(size, n));
 }
 
@@ -54,9 +63,7 @@ static wf_tensor *make_kept(const wf__reduction *r, wf_dtype dtype) {
 static void drop_dims(const wf__reduction *r, wf_tensor *t) {
   if (r->keepdim || !t) return;
   int64_t size[WF_MAX_DIMS];
-  int n = 0;
-  for (int d = 0; d < t->layout.ndim; d++)
-    if (!(r->dims >> d & 1)) size[n++] = t->layout.size[d];
+  int n = result_sizes(r, false, size);
   wf__layout_contiguous(&t->layout, wf_dims_of(size, n), wf__itemsize(t)); /* fits: it has as many elements as before */
 }
 
@@ -99,6 +106,41 @@ wf_tensor *wf__reduce_run(wf__reduction *r) {
   drop_dims(r, out);
   drop_dims(r, r->index);
   return out;
+}
+
+/* ---- into a given tensor ----------------------------------------------------------------------------------------------------- */
+
+/* `out` with the reduced dims put back, for the plan. */
+static wf_tensor *with_reduced_dims(const wf__reduction *r, const wf_tensor *out) {
+  wf__layout l = {.numel = out->layout.numel, .offset = out->layout.offset};
+  l.ndim = result_sizes(r, true, l.size);
+  for (int d = 0, from = 0; d < l.ndim; d++) {
+    bool gone = r->dims >> d & 1;
+    l.stride[d] = gone && !r->keepdim ? 0 : out->layout.stride[from++];
+  }
+  return wf__tensor_alias(out, (wf_dtype)out->dtype, &l);
+}
+
+static wf_status check_rule(wf__reduction *r, const wf_tensor *dst, wf__into_rule rule) {
+  if (rule == WF__INTO_EXACT) return wf__into_dtype(dst, r->result);
+  if (rule == WF__INTO_CAST) WF__TRY(wf__into_cast(dst, r->result));
+  r->compute = r->result = (wf_dtype)dst->dtype;
+  return WF_OK;
+}
+
+wf_status wf__reduce_into(wf__reduction *r, wf_tensor *dst, wf__into_rule rule) {
+  int64_t size[WF_MAX_DIMS];
+  wf__layout layout;
+  wf__into into;
+  WF__TRY(wf__into_given(wf__self.frame->op, dst, &r->self, 1));
+  WF__TRY(check_rule(r, dst, rule));
+  WF__TRY(wf__layout_contiguous(&layout, wf_dims_of(size, result_sizes(r, r->keepdim, size)), wf__itemsize(dst)));
+  wf_tensor *out = wf__into_open(&into, dst, &layout, &r->self, 1);
+  if (!out) return wf__self.pending;
+  wf_tensor *kept = with_reduced_dims(r, out);
+  if (kept) fill_or_launch(r, kept);
+  wf__tensor_release(kept);
+  return wf__into_close(&into);
 }
 
 /* ---- recording ------------------------------------------------------------------------------------------------------------- */

@@ -45,6 +45,14 @@ typedef enum wf__reduce_keep {
 } wf__reduce_keep;
 /* Runs the reduction and records it: input in slot 0, result in slot 1. In the scope. */
 wf_tensor *wf__reduce(wf__reduction *r, const wf__node_class *derivative, wf__reduce_keep keep);
+/* What is refused of the dtype of a given result. */
+typedef enum wf__into_rule {
+  WF__INTO_ANY,   /* nothing: it is computed in dst's */
+  WF__INTO_CAST,  /* what the result's can't be cast to; it is computed in dst's */
+  WF__INTO_EXACT, /* any but the result's */
+} wf__into_rule;
+/* Runs the reduction into dst; the operator's name for texts is that of the call. */
+wf_status wf__reduce_into(wf__reduction *r, wf_tensor *dst, wf__into_rule rule);
 /* A gradient or result of the reduction, broadcast back over the input's sizes. */
 wf_tensor *wf__unreduce_for(const wf__node *node, const wf_tensor *t);
 

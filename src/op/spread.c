@@ -43,14 +43,13 @@ static wf_status std_apply(wf__node *node, wf_tensor *const *grad, wf_tensor **o
 static const wf__node_class var_class = {"VarBackward0", var_apply, NULL};
 static const wf__node_class std_class = {"StdBackward0", std_apply, NULL};
 
-static wf_tensor *spread(const char *name, uint8_t op, const wf_tensor *self, wf_dims dims, wf_scalar correction,
-                         bool keepdim) {
+static wf_status spread_of(wf__reduction *r, const char *name, uint8_t op, const wf_tensor *self, wf_dims dims,
+                           wf_scalar correction, bool keepdim) {
   uint32_t bits;
-  WF__TRY_OR(wf__require_tensors(name, &self, 1), NULL);
+  WF__TRY(wf__require_tensors(name, &self, 1));
   wf_dtype d = (wf_dtype)self->dtype;
-  if (!wf_dtype_is_float(d))
-    return wf__fail(WF_NOT_IMPLEMENTED, "std and var only support floating point and complex dtypes"), NULL;
-  WF__TRY_OR(wf__reduced_dims(self, dims, &bits), NULL);
+  WF__CHECK(wf_dtype_is_float(d), WF_NOT_IMPLEMENTED, "std and var only support floating point and complex dtypes");
+  WF__TRY(wf__reduced_dims(self, dims, &bits));
   wf_scalar number = correction.kind ? wf_float(wf__scalar_double(correction)) : wf_float(1);
   if ((double)wf__reduced_count(self, bits) <= number.as.f && self->layout.numel)
     wf__log(
@@ -58,16 +57,30 @@ static wf_tensor *spread(const char *name, uint8_t op, const wf_tensor *self, wf
         "%s(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor (input numel divided by "
         "output numel).",
         name);
-  wf__reduction r = {.op = op,
-                     .self = self,
-                     .dims = bits,
-                     .keepdim = keepdim,
-                     .compute = d,
-                     .result = d,
-                     .number = number,
-                     .neutral = wf_float(__builtin_nan(""))};
+  *r = (wf__reduction){.op = op,
+                       .self = self,
+                       .dims = bits,
+                       .keepdim = keepdim,
+                       .compute = d,
+                       .result = d,
+                       .number = number,
+                       .neutral = wf_float(__builtin_nan(""))};
+  return WF_OK;
+}
+
+static wf_tensor *spread(const char *name, uint8_t op, const wf_tensor *self, wf_dims dims, wf_scalar correction,
+                         bool keepdim) {
+  wf__reduction r;
   bool is_std = op == WF__RED_STD;
+  WF__TRY_OR(spread_of(&r, name, op, self, dims, correction, keepdim), NULL);
   return wf__reduce(&r, is_std ? &std_class : &var_class, is_std ? WF__KEEP_BOTH : WF__KEEP_INPUT);
+}
+
+static wf_status spread_into(const char *name, uint8_t op, wf_tensor *dst, const wf_tensor *self, wf_dims dims,
+                             wf_scalar correction, bool keepdim) {
+  wf__reduction r;
+  WF__TRY(spread_of(&r, name, op, self, dims, correction, keepdim));
+  return wf__reduce_into(&r, dst, WF__INTO_CAST);
 }
 
 wf_tensor *wf_var(const wf_tensor *self, wf_dims dims, wf_scalar correction, bool keepdim) {
@@ -78,6 +91,16 @@ wf_tensor *wf_var(const wf_tensor *self, wf_dims dims, wf_scalar correction, boo
 wf_tensor *wf_std(const wf_tensor *self, wf_dims dims, wf_scalar correction, bool keepdim) {
   WF__OP("std", NULL);
   return spread("std", WF__RED_STD, self, dims, correction, keepdim);
+}
+
+wf_status wf_var_into(wf_tensor *dst, const wf_tensor *self, wf_dims dims, wf_scalar correction, bool keepdim) {
+  WF__OP("var", wf__self.pending);
+  return spread_into("var", WF__RED_VAR, dst, self, dims, correction, keepdim);
+}
+
+wf_status wf_std_into(wf_tensor *dst, const wf_tensor *self, wf_dims dims, wf_scalar correction, bool keepdim) {
+  WF__OP("std", wf__self.pending);
+  return spread_into("std", WF__RED_STD, dst, self, dims, correction, keepdim);
 }
 
 /* ---- norm ------------------------------------------------------------------------------------------------------------------- */
@@ -127,28 +150,37 @@ static wf_status check_identity(const wf_tensor *self, uint32_t bits, bool all, 
   return WF_OK;
 }
 
+static wf_status norm_of(wf__reduction *r, const wf_tensor *self, wf_scalar p, wf_dims dims, bool keepdim) {
+  uint32_t bits;
+  WF__TRY(wf__require_tensors("norm", &self, 1));
+  wf_dtype d = (wf_dtype)self->dtype;
+  WF__CHECK(wf_dtype_is_float(d), WF_NOT_IMPLEMENTED,
+            "linalg.vector_norm: Expected a floating point or complex tensor as input. Got %s",
+            wf__scalar_type_text(d));
+  wf_scalar number = wf_float(p.kind ? wf__scalar_double(p) : 2);
+  WF__TRY(wf__reduced_dims(self, dims, &bits));
+  *r = (wf__reduction){.op = WF__RED_NORM,
+                       .self = self,
+                       .dims = bits,
+                       .keepdim = keepdim,
+                       .compute = d,
+                       .result = d,
+                       .number = number,
+                       .neutral = wf_float(0)};
+  return check_identity(self, bits, !dims.n, number.as.f);
+}
+
 wf_tensor *wf_norm(const wf_tensor *self, wf_scalar p, wf_dims dims, bool keepdim) {
   WF__OP("norm", NULL);
-  uint32_t bits;
-  WF__TRY_OR(wf__require_tensors("norm", &self, 1), NULL);
-  wf_dtype d = (wf_dtype)self->dtype;
-  if (!wf_dtype_is_float(d)) {
-    wf__fail(WF_NOT_IMPLEMENTED, "linalg.vector_norm: Expected a floating point or complex tensor as input. Got %s",
-             wf__scalar_type_text(d));
-    return NULL;
-  }
-  wf_scalar number = wf_float(p.kind ? wf__scalar_double(p) : 2);
-  WF__TRY_OR(wf__reduced_dims(self, dims, &bits), NULL);
-  WF__TRY_OR(check_identity(self, bits, !dims.n, number.as.f), NULL);
-  wf__reduction r = {.op = WF__RED_NORM,
-                     .self = self,
-                     .dims = bits,
-                     .keepdim = keepdim,
-                     .compute = d,
-                     .result = d,
-                     .number = number,
-                     .neutral = wf_float(0)};
-  return wf__reduce(&r, &norm_class, WF__KEEP_BOTH);
+  wf__reduction r;
+  return norm_of(&r, self, p, dims, keepdim) ? NULL : wf__reduce(&r, &norm_class, WF__KEEP_BOTH);
+}
+
+wf_status wf_norm_into(wf_tensor *dst, const wf_tensor *self, wf_scalar p, wf_dims dims, bool keepdim) {
+  WF__OP("linalg_vector_norm", wf__self.pending);
+  wf__reduction r;
+  WF__TRY(norm_of(&r, self, p, dims, keepdim));
+  return wf__reduce_into(&r, dst, WF__INTO_EXACT);
 }
 
 /* ---- logsumexp ---------------------------------------------------------------------------------------------------------------- */
@@ -161,18 +193,33 @@ static wf_status logsumexp_apply(wf__node *node, wf_tensor *const *grad, wf_tens
 }
 static const wf__node_class logsumexp_class = {"LogsumexpBackward0", logsumexp_apply, NULL};
 
+static wf_status logsumexp_of(wf__reduction *r, const wf_tensor *self, wf_dims dims, bool keepdim) {
+  uint32_t bits;
+  WF__TRY(wf__require_tensors("logsumexp", &self, 1));
+  WF__TRY(wf__reduced_dims(self, dims, &bits));
+  wf_dtype result = wf__float_of((wf_dtype)self->dtype);
+  *r = (wf__reduction){.op = WF__RED_LOGSUMEXP,
+                       .self = self,
+                       .dims = bits,
+                       .keepdim = keepdim,
+                       .compute = result,
+                       .result = result,
+                       .neutral = wf_float(-HUGE_VAL)};
+  return WF_OK;
+}
+
 wf_tensor *wf_logsumexp(const wf_tensor *self, wf_dims dims, bool keepdim) {
   WF__OP("logsumexp", NULL);
-  uint32_t bits;
-  WF__TRY_OR(wf__require_tensors("logsumexp", &self, 1), NULL);
-  WF__TRY_OR(wf__reduced_dims(self, dims, &bits), NULL);
-  wf_dtype result = wf__float_of((wf_dtype)self->dtype);
-  wf__reduction r = {.op = WF__RED_LOGSUMEXP,
-                     .self = self,
-                     .dims = bits,
-                     .keepdim = keepdim,
-                     .compute = result,
-                     .result = result,
-                     .neutral = wf_float(-HUGE_VAL)};
-  return wf__reduce(&r, &logsumexp_class, WF__KEEP_BOTH);
+  wf__reduction r;
+  return logsumexp_of(&r, self, dims, keepdim) ? NULL : wf__reduce(&r, &logsumexp_class, WF__KEEP_BOTH);
+}
+
+wf_status wf_logsumexp_into(wf_tensor *dst, const wf_tensor *self, wf_dims dims, bool keepdim) {
+  WF__OP("logsumexp", wf__self.pending);
+  wf__reduction r;
+  WF__CHECK(!dst || wf_dtype_is_float((wf_dtype)dst->dtype), WF_RUNTIME,
+            "logsumexp(): Expected floating point type for result tensor, but got: %s",
+            wf__scalar_type_text((wf_dtype)dst->dtype));
+  WF__TRY(logsumexp_of(&r, self, dims, keepdim));
+  return wf__reduce_into(&r, dst, WF__INTO_ANY);
 }

@@ -12,20 +12,24 @@ static wf_status sum_apply(wf__node *node, wf_tensor *const *grad, wf_tensor **o
 static const wf__node_class sum_class = {"SumBackward0", sum_apply, NULL};
 static const wf__node_class sum_dims_class = {"SumBackward1", sum_apply, NULL};
 
-static wf_tensor *sum(const wf_tensor *self, wf_dims dims, bool keepdim, wf_dtype dtype, const wf__node_class *cls) {
+static wf_status sum_of(wf__reduction *r, const wf_tensor *self, wf_dims dims, bool keepdim, wf_dtype dtype) {
   uint32_t bits;
-  WF__TRY_OR(wf__require_tensors("sum", &self, 1), NULL);
-  WF__TRY_OR(wf__reduced_dims(self, dims, &bits), NULL);
+  WF__TRY(wf__require_tensors("sum", &self, 1));
+  WF__TRY(wf__reduced_dims(self, dims, &bits));
   wf_dtype result = dtype ? dtype : is_whole((wf_dtype)self->dtype) ? WF_I64 : (wf_dtype)self->dtype;
-  WF__TRY_OR(wf__integers_need_no_grad(self, result), NULL);
-  wf__reduction r = {.op = WF__RED_SUM,
-                     .self = self,
-                     .dims = bits,
-                     .keepdim = keepdim,
-                     .compute = result,
-                     .result = result,
-                     .neutral = wf_int(0)};
-  return wf__reduce(&r, cls, WF__KEEP_NOTHING);
+  *r = (wf__reduction){.op = WF__RED_SUM,
+                       .self = self,
+                       .dims = bits,
+                       .keepdim = keepdim,
+                       .compute = result,
+                       .result = result,
+                       .neutral = wf_int(0)};
+  return wf__integers_need_no_grad(self, result);
+}
+
+static wf_tensor *sum(const wf_tensor *self, wf_dims dims, bool keepdim, wf_dtype dtype, const wf__node_class *cls) {
+  wf__reduction r;
+  return sum_of(&r, self, dims, keepdim, dtype) ? NULL : wf__reduce(&r, cls, WF__KEEP_NOTHING);
 }
 
 wf_tensor *wf_sum(const wf_tensor *self) {
@@ -36,6 +40,13 @@ wf_tensor *wf_sum(const wf_tensor *self) {
 wf_tensor *wf_sum_dims(const wf_tensor *self, wf_dims dims, bool keepdim, wf_dtype dtype) {
   WF__OP("sum", NULL);
   return sum(self, dims, keepdim, dtype, &sum_dims_class);
+}
+
+wf_status wf_sum_into(wf_tensor *dst, const wf_tensor *self, wf_dims dims, bool keepdim, wf_dtype dtype) {
+  WF__OP("sum", wf__self.pending);
+  wf__reduction r;
+  WF__TRY(sum_of(&r, self, dims, keepdim, dtype));
+  return wf__reduce_into(&r, dst, dtype ? WF__INTO_EXACT : WF__INTO_ANY);
 }
 
 wf_tensor *wf__op_sum(wf_tensor *self, wf_dims dim, bool keepdim, wf_dtype dtype) {
@@ -54,26 +65,28 @@ static wf_status mean_apply(wf__node *node, wf_tensor *const *grad, wf_tensor **
 static const wf__node_class mean_class = {"MeanBackward0", mean_apply, NULL};
 static const wf__node_class mean_dims_class = {"MeanBackward1", mean_apply, NULL};
 
-static wf_tensor *mean(const wf_tensor *self, wf_dims dims, bool keepdim, wf_dtype dtype, const wf__node_class *cls) {
+static wf_status mean_of(wf__reduction *r, const wf_tensor *self, wf_dims dims, bool keepdim, wf_dtype dtype) {
   uint32_t bits;
-  WF__TRY_OR(wf__require_tensors("mean", &self, 1), NULL);
+  WF__TRY(wf__require_tensors("mean", &self, 1));
   wf_dtype result = dtype ? dtype : (wf_dtype)self->dtype;
-  if (is_whole(result)) {
-    wf__fail(WF_NOT_IMPLEMENTED,
-             "mean(): could not infer output dtype. %s dtype must be either a floating point or complex dtype. Got: %s",
-             dtype ? "Optional" : "Input", wf__scalar_type_text(result));
-    return NULL;
-  }
-  WF__TRY_OR(wf__reduced_dims(self, dims, &bits), NULL);
-  wf__reduction r = {.op = WF__RED_MEAN,
-                     .self = self,
-                     .dims = bits,
-                     .keepdim = keepdim,
-                     .compute = result,
-                     .result = result,
-                     .neutral = wf_float(__builtin_nan("")),
-                     .number = wf_int(wf__reduced_count(self, bits))};
-  return wf__reduce(&r, cls, WF__KEEP_NOTHING);
+  WF__CHECK(!is_whole(result), WF_NOT_IMPLEMENTED,
+            "mean(): could not infer output dtype. %s dtype must be either a floating point or complex dtype. Got: %s",
+            dtype ? "Optional" : "Input", wf__scalar_type_text(result));
+  WF__TRY(wf__reduced_dims(self, dims, &bits));
+  *r = (wf__reduction){.op = WF__RED_MEAN,
+                       .self = self,
+                       .dims = bits,
+                       .keepdim = keepdim,
+                       .compute = result,
+                       .result = result,
+                       .neutral = wf_float(__builtin_nan("")),
+                       .number = wf_int(wf__reduced_count(self, bits))};
+  return WF_OK;
+}
+
+static wf_tensor *mean(const wf_tensor *self, wf_dims dims, bool keepdim, wf_dtype dtype, const wf__node_class *cls) {
+  wf__reduction r;
+  return mean_of(&r, self, dims, keepdim, dtype) ? NULL : wf__reduce(&r, cls, WF__KEEP_NOTHING);
 }
 
 wf_tensor *wf_mean(const wf_tensor *self) {
@@ -84,6 +97,13 @@ wf_tensor *wf_mean(const wf_tensor *self) {
 wf_tensor *wf_mean_dims(const wf_tensor *self, wf_dims dims, bool keepdim, wf_dtype dtype) {
   WF__OP("mean", NULL);
   return mean(self, dims, keepdim, dtype, &mean_dims_class);
+}
+
+wf_status wf_mean_into(wf_tensor *dst, const wf_tensor *self, wf_dims dims, bool keepdim, wf_dtype dtype) {
+  WF__OP("mean", wf__self.pending);
+  wf__reduction r;
+  WF__TRY(mean_of(&r, self, dims, keepdim, dtype));
+  return wf__reduce_into(&r, dst, dtype ? WF__INTO_EXACT : WF__INTO_CAST);
 }
 
 wf_tensor *wf__op_mean(wf_tensor *self, wf_dims dim, bool keepdim, wf_dtype dtype) {
@@ -114,20 +134,25 @@ static wf_status prod_apply(wf__node *node, wf_tensor *const *grad, wf_tensor **
 static const wf__node_class prod_class = {"ProdBackward0", prod_apply, NULL};
 static const wf__node_class prod_dim_class = {"ProdBackward1", prod_apply, NULL};
 
-static wf_tensor *prod(const wf_tensor *self, int64_t dim, bool keepdim, wf_dtype dtype) {
+static wf_status prod_of(wf__reduction *r, const wf_tensor *self, int64_t dim, bool keepdim, wf_dtype dtype) {
   uint32_t bits;
-  WF__TRY_OR(wf__require_tensors("prod", &self, 1), NULL);
-  WF__TRY_OR(wf__reduced_dim(self, dim, &bits), NULL);
+  WF__TRY(wf__require_tensors("prod", &self, 1));
+  WF__TRY(wf__reduced_dim(self, dim, &bits));
   wf_dtype result = dtype ? dtype : is_whole((wf_dtype)self->dtype) ? WF_I64 : (wf_dtype)self->dtype;
-  WF__TRY_OR(wf__integers_need_no_grad(self, result), NULL);
-  wf__reduction r = {.op = WF__RED_PROD,
-                     .self = self,
-                     .dims = bits,
-                     .keepdim = keepdim,
-                     .compute = result,
-                     .result = result,
-                     .neutral = wf_int(1)};
-  if (dim != WF_NONE) r.number = wf_int(dim);
+  *r = (wf__reduction){.op = WF__RED_PROD,
+                       .self = self,
+                       .dims = bits,
+                       .keepdim = keepdim,
+                       .compute = result,
+                       .result = result,
+                       .neutral = wf_int(1)};
+  if (dim != WF_NONE) r->number = wf_int(dim);
+  return wf__integers_need_no_grad(self, result);
+}
+
+static wf_tensor *prod(const wf_tensor *self, int64_t dim, bool keepdim, wf_dtype dtype) {
+  wf__reduction r;
+  WF__TRY_OR(prod_of(&r, self, dim, keepdim, dtype), NULL);
   return wf__reduce(&r, dim == WF_NONE ? &prod_class : &prod_dim_class, WF__KEEP_BOTH);
 }
 
@@ -139,4 +164,11 @@ wf_tensor *wf_prod(const wf_tensor *self) {
 wf_tensor *wf_prod_dim(const wf_tensor *self, int64_t dim, bool keepdim, wf_dtype dtype) {
   WF__OP("prod", NULL);
   return prod(self, dim, keepdim, dtype);
+}
+
+wf_status wf_prod_into(wf_tensor *dst, const wf_tensor *self, int64_t dim, bool keepdim, wf_dtype dtype) {
+  WF__OP("prod", wf__self.pending);
+  wf__reduction r;
+  WF__TRY(prod_of(&r, self, dim, keepdim, dtype));
+  return wf__reduce_into(&r, dst, dtype ? WF__INTO_EXACT : WF__INTO_ANY);
 }

@@ -1,0 +1,221 @@
+/* Results that the caller gives, for reductions and joins: dtypes, sizes, memory in common. Values and refusals are PyTorch's out=; where PyTorch
+ * reads what it has overwritten, the result here is the one of separate memory. */
+#include "op/geometry.h"
+
+#include <math.h>
+#include <weft/weft.h>
+
+#define INTERNAL_OVERLAP                                                                                              \
+  "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please " \
+  "clone() the tensor before performing the operation."
+#define PARTIAL_OVERLAP                                                                                                    \
+  "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory location. " \
+  "Please clone() the tensor before performing the operation."
+
+static wf_scope scope;
+static wf_tensor *x, *whole; /* [[0, 1, 2], [3, 4, 5]] in float32 and int16 */
+
+static int open_scope(void **state) {
+  (void)state;
+  scope = wf_scope_begin();
+  x = wf_from_data((const float[]){0, 1, 2, 3, 4, 5}, WF_SHAPE(2, 3), WF_F32);
+  whole = wf_to(x, WF_I16);
+  return 0;
+}
+
+static int end_scope(void **state) {
+  (void)state;
+  wf_error_take();
+  wf_scope_end(scope, NULL);
+  return 0;
+}
+
+static wf_tensor *room(wf_dtype dtype, wf_dims size) {
+  wf_tensor_options o = wf_tensor_defaults();
+  o.dtype = dtype;
+  return wf_full(size, wf_int(dtype != WF_BOOL), &o);
+}
+#define NONE WF_DTYPE_NONE
+#define FIRST WF_SHAPE(0)
+#define REFUSED(call, kind, text)   \
+  do {                              \
+    assert_int_equal(call, (kind)); \
+    assert_error((kind), (text));   \
+  } while (0)
+
+/* ---- reductions --------------------------------------------------------------------------------------------------------------------- */
+
+static void a_given_result_keeps_its_strides_and_its_neighbours(void **state) {
+  (void)state;
+  wf_tensor *line = room(WF_F32, WF_SHAPE(6)), *every = wf_slice(line, 0, 0, 4, 2);
+  assert_ok(wf_sum_into(every, x, WF_SHAPE(1), false, NONE));
+  assert_elements_of(line, 3, 1, 12, 1, 1, 1);
+  assert_int_equal(wf_version_of(line), 1);
+  assert_ok(wf_amax_into(wf_slice(line, 0, 3, 6, 1), x, FIRST, false));
+  assert_elements_of(line, 3, 1, 12, 3, 4, 5);
+  assert_ok(wf_mean_into(wf_as_strided(line, WF_SHAPE(2, 1), WF_SHAPE(3, 7), 1), x, WF_SHAPE(1), true, NONE));
+  assert_elements_of(line, 3, 1, 12, 3, 4, 5);
+}
+
+/* R038 */
+static void a_sum_into_every_second_row_leaves_the_rows_between(void **state) {
+  (void)state;
+  wf_tensor *ones = room(WF_I16, WF_SHAPE(2, 4, 2)), *square = room(WF_I16, WF_SHAPE(4, 4));
+  assert_ok(wf_sum_into(wf_slice(square, 0, 0, WF_NONE, 2), ones, WF_SHAPE(2), false, NONE));
+  assert_elements_of(square, 2, 2, 2, 2, 1, 1, 1, 1, 2, 2, 2, 2, 1, 1, 1, 1);
+}
+
+static void another_size_makes_room_and_what_fails_changes_nothing(void **state) {
+  (void)state;
+  wf_tensor *empty = wf_empty(WF_SHAPE(0), NULL), *more = room(WF_F32, WF_SHAPE(4)),
+            *turned = wf_t(room(WF_F32, WF_SHAPE(3, 1)));
+  assert_ok(wf_sum_into(empty, x, FIRST, false, NONE));
+  assert_string_equal(geometry_text(empty), "[3] [1] +0");
+  assert_elements_of(empty, 3, 5, 7);
+  assert_ok(wf_sum_into(more, x, WF_SHAPE0, true, NONE));
+  assert_string_equal(geometry_text(more), "[1, 1] [1, 1] +0");
+  assert_elements_of(more, 15);
+  assert_ok(wf_amin_into(turned, x, FIRST, true));
+  assert_string_equal(geometry_text(turned), "[1, 3] [1, 1] +0");
+  assert_elements_of(turned, 0, 1, 2);
+  REFUSED(wf_sum_into(more, x, WF_SHAPE(5), false, NONE), WF_INDEX,
+          "Dimension out of range (expected to be in range of [-2, 1], but got 5)");
+  REFUSED(wf_amax_into(more, whole, FIRST, false), WF_RUNTIME,
+          "Expected the dtype for input and out to match, but got Short for input's dtype and Float for out's dtype.");
+  assert_string_equal(geometry_text(more), "[1, 1] [1, 1] +0");
+  assert_ok(wf_prod_into(more, wf_empty(WF_SHAPE(0, 2), NULL), 0, false, NONE));
+  assert_elements_of(more, 1, 1);
+}
+
+static void each_reduction_has_its_rule_for_the_dtype(void **state) {
+  (void)state;
+  wf_tensor *f32 = room(WF_F32, WF_SHAPE(3)), *f64 = room(WF_F64, WF_SHAPE(3)), *i16 = room(WF_I16, WF_SHAPE(3)),
+            *i64 = room(WF_I64, WF_SHAPE(3)), *b = room(WF_BOOL, WF_SHAPE(3)), *u8 = room(WF_U8, WF_SHAPE(3));
+  assert_ok(wf_sum_into(f64, x, FIRST, false, NONE));
+  assert_elements_of(f64, 3, 5, 7);
+  assert_ok(wf_sum_into(i16, whole, FIRST, false, NONE));
+  assert_elements_of(i16, 3, 5, 7);
+  REFUSED(wf_sum_into(i16, whole, FIRST, false, WF_I32), WF_RUNTIME,
+          "Expected out tensor to have dtype int, but got short int instead");
+  assert_ok(wf_prod_into(b, x, 0, false, NONE));
+  assert_elements_of(b, 0, 1, 1);
+  assert_ok(wf_mean_into(f64, x, FIRST, false, NONE));
+  assert_elements_of(f64, 1.5, 2.5, 3.5);
+  REFUSED(wf_mean_into(i64, x, FIRST, false, NONE), WF_RUNTIME,
+          "result type Float can't be cast to the desired output type Long");
+  REFUSED(wf_mean_into(f32, x, FIRST, false, WF_F64), WF_RUNTIME,
+          "Expected out tensor to have dtype double, but got float instead");
+  REFUSED(wf_any_into(f32, x, FIRST, false), WF_RUNTIME, "any only supports bool tensor for result, got: Float");
+  assert_ok(wf_all_into(u8, x, FIRST, false));
+  assert_elements_of(u8, 0, 1, 1);
+  assert_ok(wf_any_into(b, whole, WF_SHAPE(0), false));
+  assert_elements_of(b, 1, 1, 1);
+  assert_ok(wf_argmax_into(i64, x, 0, false));
+  assert_elements_of(i64, 1, 1, 1);
+  REFUSED(wf_argmin_into(i16, x, 0, false), WF_RUNTIME,
+          "Expected out tensor to have dtype long int, but got short int instead");
+  assert_ok(wf_var_into(f64, x, FIRST, wf_no_scalar(), false));
+  assert_elements_of(f64, 4.5, 4.5, 4.5);
+  assert_ok(wf_std_into(f64, x, FIRST, wf_no_scalar(), false));
+  assert_elements_of(f64, sqrt(4.5), sqrt(4.5), sqrt(4.5));
+  REFUSED(wf_norm_into(f64, x, wf_no_scalar(), FIRST, false), WF_RUNTIME,
+          "Expected out tensor to have dtype float, but got double instead");
+  assert_ok(wf_norm_into(f32, x, wf_int(1), FIRST, false));
+  assert_elements_of(f32, 3, 5, 7);
+  REFUSED(wf_logsumexp_into(i16, x, FIRST, false), WF_RUNTIME,
+          "logsumexp(): Expected floating point type for result tensor, but got: Short");
+  assert_ok(wf_logsumexp_into(f64, wf_zeros(WF_SHAPE(2, 3), NULL), FIRST, false));
+  assert_elements_of(f64, log(2), log(2), log(2));
+}
+
+static void a_result_within_the_input_is_right_all_the_same(void **state) {
+  (void)state;
+  wf_tensor *copy = wf_clone(x, WF_FORMAT_PRESERVE);
+  assert_ok(wf_sum_into(wf_select(copy, 0, 0), copy, FIRST, false, NONE));
+  assert_elements_of(copy, 3, 5, 7, 3, 4, 5);
+  copy = wf_clone(x, WF_FORMAT_PRESERVE);
+  assert_ok(wf_sum_into(wf_slice(copy, 1, 1, 2, 1), copy, WF_SHAPE(1), true, NONE));
+  assert_elements_of(copy, 0, 3, 2, 3, 12, 5);
+  assert_ok(wf_amax_into(copy, copy, FIRST, false)); /* also where the input itself is resized */
+  assert_string_equal(geometry_text(copy), "[3] [1] +0");
+  assert_elements_of(copy, 3, 12, 5);
+  REFUSED(wf_sum_into(wf_expand(room(WF_F32, WF_SHAPE(1)), WF_SHAPE(3)), x, FIRST, false, NONE), WF_RUNTIME,
+          INTERNAL_OVERLAP);
+}
+
+static void gradients_are_refused(void **state) {
+  (void)state;
+  wf_tensor *leaf = wf_clone(x, WF_FORMAT_PRESERVE), *out = room(WF_F32, WF_SHAPE(3));
+  assert_ok(wf_requires_grad_(leaf, true));
+#define NO_GRAD(name)                                                                                            \
+  name "(): functions with out=... arguments don't support automatic differentiation, but one of the arguments " \
+       "requires grad."
+  REFUSED(wf_sum_into(out, leaf, FIRST, false, NONE), WF_RUNTIME, NO_GRAD("sum"));
+  REFUSED(wf_norm_into(out, leaf, wf_no_scalar(), FIRST, false), WF_RUNTIME, NO_GRAD("linalg_vector_norm"));
+  REFUSED(wf_cat_into(out, (wf_tensors){&leaf, 1}, 0), WF_RUNTIME, NO_GRAD("cat"));
+  REFUSED(wf_stack_into(out, (wf_tensors){&leaf, 1}, 0), WF_RUNTIME, NO_GRAD("stack"));
+  REFUSED(wf_amin_into(leaf, x, FIRST, false), WF_RUNTIME, NO_GRAD("amin"));
+  REFUSED(wf_sum_into(NULL, x, FIRST, false, NONE), WF_TYPE, "sum(): argument 'out' must be Tensor, not None");
+  bool was = wf_grad_set_enabled(false);
+  assert_ok(wf_sum_into(out, leaf, FIRST, false, NONE));
+  wf_grad_set_enabled(was);
+  assert_elements_of(out, 3, 5, 7);
+}
+
+/* ---- joins ------------------------------------------------------------------------------------------------------------------------------ */
+
+static void cat_and_stack_convert_on_the_way_and_keep_strides(void **state) {
+  (void)state;
+  wf_tensor *both[] = {x, whole};
+  wf_tensors list = {both, 2};
+  wf_tensor *turned = wf_t(room(WF_F64, WF_SHAPE(3, 4))), *empty = wf_empty(WF_SHAPE(0), NULL);
+  assert_ok(wf_cat_into(turned, list, 0));
+  assert_string_equal(geometry_text(turned), "[4, 3] [1, 4] +0");
+  assert_elements_of(turned, 0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5);
+  assert_ok(wf_stack_into(empty, list, -1));
+  assert_string_equal(geometry_text(empty), "[2, 3, 2] [6, 2, 1] +0");
+  assert_elements_of(empty, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5);
+  wf_tensor *image = wf_contiguous(wf_ones(WF_SHAPE(1, 2, 3, 3), NULL), WF_FORMAT_CHANNELS_LAST),
+            *images[] = {image, image};
+  wf_tensor *fresh = wf_empty(WF_SHAPE(0), NULL), *rows = wf_empty(WF_SHAPE(1, 4, 3, 3), NULL);
+  assert_ok(wf_cat_into(fresh, (wf_tensors){images, 2}, 1));
+  assert_string_equal(geometry_text(fresh), "[1, 4, 3, 3] [36, 1, 12, 4] +0"); /* as a new result */
+  assert_ok(wf_cat_into(rows, (wf_tensors){images, 2}, 1));
+  assert_string_equal(geometry_text(rows), "[1, 4, 3, 3] [36, 9, 3, 1] +0");
+}
+
+static void cat_and_stack_refuse_what_they_would_overwrite(void **state) {
+  (void)state;
+  wf_tensor *space = room(WF_F32, WF_SHAPE(2, 2, 3)), *both[] = {wf_select(space, 0, 0), x};
+  wf_tensors list = {both, 2};
+  REFUSED(wf_stack_into(space, list, 0), WF_RUNTIME, PARTIAL_OVERLAP);
+  REFUSED(wf_cat_into(x, list, 0), WF_RUNTIME, PARTIAL_OVERLAP);
+  assert_string_equal(geometry_text(x), "[2, 3] [3, 1] +0"); /* PyTorch resizes it first */
+  REFUSED(wf_cat_into(wf_expand(room(WF_F32, WF_SHAPE(1)), WF_SHAPE(4, 3)), list, 0), WF_RUNTIME, INTERNAL_OVERLAP);
+  REFUSED(wf_cat_into(room(WF_I64, WF_SHAPE(4, 3)), list, 0), WF_TYPE,
+          "torch.cat(): input types can't be cast to the desired output type Long");
+  REFUSED(wf_stack_into(room(WF_BOOL, WF_SHAPE(2, 2, 3)), list, 0), WF_TYPE,
+          "torch.cat(): input types can't be cast to the desired output type Bool");
+  REFUSED(wf_cat_into(x, (wf_tensors){NULL, 0}, 0), WF_VALUE, "torch.cat(): expected a non-empty list of Tensors");
+  REFUSED(wf_stack_into(x, (wf_tensors){NULL, 0}, 0), WF_RUNTIME, "stack expects a non-empty TensorList");
+  wf_tensor *grid = room(WF_F32, WF_SHAPE(4, 3)), *column = wf_slice(grid, 1, 0, 1, 1), *columns[] = {column, column};
+  assert_ok(wf_copy_(column, wf_view(wf_arange(wf_int(5), wf_int(9), wf_int(1), NULL), WF_SHAPE(4, 1)), false));
+  assert_ok(wf_cat_into(wf_slice(grid, 1, 0, 2, 1), (wf_tensors){columns, 2},
+                        1)); /* with gaps PyTorch can't tell; right here */
+  assert_elements_of(grid, 5, 5, 1, 6, 6, 1, 7, 7, 1, 8, 8, 1);
+}
+
+int main(void) {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, open_scope, end_scope)
+  const struct CMUnitTest tests[] = {
+      TEST(a_given_result_keeps_its_strides_and_its_neighbours),
+      TEST(a_sum_into_every_second_row_leaves_the_rows_between),
+      TEST(another_size_makes_room_and_what_fails_changes_nothing),
+      TEST(each_reduction_has_its_rule_for_the_dtype),
+      TEST(a_result_within_the_input_is_right_all_the_same),
+      TEST(gradients_are_refused),
+      TEST(cat_and_stack_convert_on_the_way_and_keep_strides),
+      TEST(cat_and_stack_refuse_what_they_would_overwrite),
+  };
+  return cmocka_run_group_tests_name("op/into", tests, NULL, NULL);
+}
