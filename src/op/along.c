@@ -11,7 +11,7 @@ static wf__node *node_of(const wf__change *c) {
 
 wf_tensor *wf__changed(wf__change *c) {
   WF__TRY_OR(c->check(c), NULL);
-  wf_tensor *out = wf__copied(c->self, WF_FORMAT_CONTIGUOUS);
+  wf_tensor *out = wf__copied(c->self, c->format);
   wf__node *node = out ? node_of(c) : NULL;
   if (out && !wf__self.pending) c->write(c, out);
   return wf__finish(out, node);
@@ -21,7 +21,7 @@ wf_status wf__change_check_overlap(const wf__change *c) {
   if (c->warns) wf__warn_of_overlap(c->self, "index_fill_", "tensor[mask] = scalar");
   else WF__TRY(wf__check_internal_overlap(c->self));
   WF__TRY(wf__check_no_overlap(c->self, c->index));
-  return c->source ? wf__check_no_overlap(c->self, c->source) : WF_OK;
+  return c->source && !c->warns ? wf__check_no_overlap(c->self, c->source) : WF_OK; /* a number is read before */
 }
 
 wf_status wf__change_in_place(wf__change *c) {

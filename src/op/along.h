@@ -15,6 +15,7 @@ typedef struct wf__change {
   /* Writes to target, self or a copy of it. */
   wf_status (*write)(const struct wf__change *c, wf_tensor *target);
   const wf__node_class *derivative; /* edges self, source; slot 0 keeps the index; its payload is a wf__along */
+  wf_memory_format format;          /* of a copy that is changed */
   bool warns;                       /* in place on a tensor with internal overlap is allowed */
   bool in_place;
 } wf__change;
@@ -25,7 +26,7 @@ typedef struct wf__along {
   int32_t source_rank;
 } wf__along;
 
-/* The change on a row-major copy of self; in the scope. */
+/* The change on a copy of self; in the scope. */
 wf_tensor *wf__changed(wf__change *c);
 /* The change in place: what autograd refuses is refused first, overlaps last, or by the check itself. */
 wf_status wf__change_in_place(wf__change *c);

@@ -35,9 +35,20 @@ wf_tensor *wf_expand_as(const wf_tensor *self, const wf_tensor *other) {
 
 /* ---- as_strided ---------------------------------------------------------------------------------------------------------------- */
 
-static wf_status strided_layout(const wf_tensor *self, wf_dims size, wf_dims stride, int64_t offset, wf__layout *l) {
+wf_status wf__window_check(const wf_tensor *self, wf_dims size, wf_dims stride, int64_t offset) {
   char sizes[WF__DIMS_TEXT], strides[WF__DIMS_TEXT];
   size_t itemsize = wf__itemsize(self), needed, have = self->storage->nbytes;
+  WF__TRY(wf__nbytes_strided(size, stride, offset, itemsize, &needed));
+  WF__CHECK(
+      needed <= have, WF_RUNTIME,
+      "setStorage: sizes %s, strides %s, storage offset %lld, and itemsize %zu requiring a storage size of %zu are out of bounds for "
+      "storage of size %zu",
+      wf__dims_text(size, sizes), wf__dims_text(stride, strides), (long long)offset, itemsize, needed, have);
+  return WF_OK;
+}
+
+static wf_status strided_layout(const wf_tensor *self, wf_dims size, wf_dims stride, int64_t offset, wf__layout *l) {
+  char strides[WF__DIMS_TEXT];
   if (offset == WF_NONE) offset = self->layout.offset;
   WF__TRY(wf__list_check(size));
   WF__TRY(wf__list_check(stride));
@@ -47,12 +58,7 @@ static wf_status strided_layout(const wf_tensor *self, wf_dims size, wf_dims str
               "as_strided: Negative strides are not supported at the moment, got strides: %s",
               wf__dims_text(stride, strides));
   WF__CHECK(offset >= 0, WF_RUNTIME, "Tensor: invalid storage offset %lld", (long long)offset);
-  WF__TRY(wf__nbytes_strided(size, stride, offset, itemsize, &needed));
-  WF__CHECK(
-      needed <= have, WF_RUNTIME,
-      "setStorage: sizes %s, strides %s, storage offset %lld, and itemsize %zu requiring a storage size of %zu are out of bounds for "
-      "storage of size %zu",
-      wf__dims_text(size, sizes), wf__dims_text(stride, strides), (long long)offset, itemsize, needed, have);
+  WF__TRY(wf__window_check(self, size, stride, offset));
   return wf__layout_strided(l, size, stride, offset);
 }
 

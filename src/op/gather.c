@@ -148,9 +148,14 @@ static wf_status write_scatter(const wf__change *c, wf_tensor *target) { return 
 static wf_status write_scatter_add(const wf__change *c, wf_tensor *target) { return launch_scatter(c, target, true); }
 
 static wf__change scattering(const wf_tensor *self, int64_t dim, const wf_tensor *index, wf__operand_arg src) {
-  return (wf__change){self,       index,         src.tensor,    dim,
-                      src.scalar, check_scatter, write_scatter, src.tensor ? &scatter_class : &scatter_value_class,
-                      false,      false};
+  return (wf__change){.self = self,
+                      .index = index,
+                      .source = src.tensor,
+                      .dim = dim,
+                      .number = src.scalar,
+                      .check = check_scatter,
+                      .write = write_scatter,
+                      .derivative = src.tensor ? &scatter_class : &scatter_value_class};
 }
 
 wf_tensor *wf__op_scatter(wf_tensor *self, int64_t dim, wf_tensor *index, wf__operand_arg src) {
@@ -187,18 +192,26 @@ wf_status wf_scatter_value_(wf_tensor *self, int64_t dim, const wf_tensor *index
   return wf__op_scatter_(self, dim, (wf_tensor *)index, wf__number_arg(value));
 }
 
+static wf__change adding(const wf_tensor *self, int64_t dim, const wf_tensor *index, const wf_tensor *src) {
+  return (wf__change){.self = self,
+                      .index = index,
+                      .source = src,
+                      .dim = dim,
+                      .check = check_scatter,
+                      .write = write_scatter_add,
+                      .derivative = &scatter_add_class};
+}
+
 wf_tensor *wf_scatter_add(const wf_tensor *self, int64_t dim, const wf_tensor *index, const wf_tensor *src) {
   WF__OP("scatter_add", NULL);
-  wf__change c = {self,  index, src, dim, wf_no_scalar(), check_scatter, write_scatter_add, &scatter_add_class,
-                  false, false};
+  wf__change c = adding(self, dim, index, src);
   WF__TRY_OR(wf__given(src, "src"), NULL);
   return wf__changed(&c);
 }
 
 wf_status wf_scatter_add_(wf_tensor *self, int64_t dim, const wf_tensor *index, const wf_tensor *src) {
   WF__OP("scatter_add_", wf__self.pending);
-  wf__change c = {self,  index, src, dim, wf_no_scalar(), check_scatter, write_scatter_add, &scatter_add_class,
-                  false, false};
+  wf__change c = adding(self, dim, index, src);
   WF__TRY(wf__given(src, "src"));
   return wf__change_in_place(&c);
 }

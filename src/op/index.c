@@ -4,10 +4,12 @@
 
 #include <string.h>
 
+#include "base/convert.h"
 #include "op/indexed.h"
 #include "op/op.h"
 #include "op/place.h"
 #include "op/view_make.h"
+#include "tensor/iterator.h"
 
 /* ---- from arguments to index tensors ------------------------------------------------------------------------------------------------ */
 
@@ -134,6 +136,57 @@ static wf_status check_overlaps(const wf_tensor *self, const wf_tensor *values, 
   return WF_OK;
 }
 
+/* The mask, when it is all there is; *leading: dims before it. */
+static const wf_tensor *sole_mask(wf_tensors given, int *leading) {
+  const wf_tensor *mask = NULL;
+  *leading = 0;
+  for (int i = 0; i < given.n; i++) {
+    const wf_tensor *t = given.at[i];
+    if (!t) *leading += !mask;
+    else if (mask || !is_mask(t)) return NULL;
+    else mask = t;
+  }
+  return mask;
+}
+
+/* A number under a mask is filled in, whatever its dtype. */
+static wf_status fill_masked(wf_tensor *self, const wf_tensor *mask, int leading, const wf_tensor *value) {
+  wf__layout wide = mask->layout;
+  wf_plan plan = {0};
+  wf_scalar number = wf__scalar_load((wf_dtype)value->dtype, wf__data(value));
+  WF__CHECK(mask->dtype == WF_BOOL, WF_RUNTIME, "masked_fill_ only supports boolean masks, but got mask with dtype %s",
+            wf__cpp_type_text((wf_dtype)mask->dtype));
+  WF__TRY(wf__check_partial_overlap(self, mask));
+  if (self->dtype == WF_BOOL) number = wf__number_as(number, WF_BOOL);
+  WF__TRY(wf__scalar_check_fits(number, (wf_dtype)self->dtype));
+  if (!self->layout.numel) return WF_OK;
+  for (; leading + wide.ndim < self->layout.ndim; wide.ndim++) {
+    wide.size[wide.ndim] = 1;
+    wide.stride[wide.ndim] = 0;
+  }
+  wf_tensor *shown = wf__tensor_alias(mask, WF_BOOL, &wide);
+  if (!shown) return wf__self.pending;
+  wf__iter it = {.outputs = 1, .operands = 3, .tensor = {self, self, shown}, .no_overlap_check = true};
+  if (!wf__iter_build(&it, &plan)) {
+    plan.family = WF_FAMILY_POINTWISE;
+    plan.op = WF__PW_MASKED_FILL;
+    plan.compute = self->dtype;
+    plan.scalar[0] = number;
+    wf__launch_counted(&plan, self, (const wf_tensor *[]){self, shown}, 2);
+  }
+  wf__tensor_release(shown);
+  return wf__self.pending;
+}
+
+static wf_status write_values(wf_tensor *target, wf_tensors given, const wf__indices *list, const wf_tensor *values,
+                              bool accumulate) {
+  int leading = 0;
+  bool number = !accumulate && values->layout.numel == 1 && wf__device_of(values)->id.type == WF_DEVICE_CPU;
+  const wf_tensor *mask = number ? sole_mask(given, &leading) : NULL;
+  if (mask && wf__device_of(mask) == wf__device_of(target)) return fill_masked(target, mask, leading, values);
+  return wf__index_put(target, list, values, accumulate);
+}
+
 static wf_status put_over(wf_tensor *self, wf_tensors indices, const wf_tensor *values, bool accumulate) {
   const wf_tensor *inputs[] = {self, values};
   wf__indices list;
@@ -141,7 +194,7 @@ static wf_status put_over(wf_tensor *self, wf_tensors indices, const wf_tensor *
   WF__TRY(wf__inplace_check(self, inputs, 2));
   WF__TRY(check_overlaps(self, values, &list));
   wf__node *node = put_node(self, values, &list, accumulate);
-  if (!wf__self.pending && !wf__index_put(self, &list, values, accumulate)) wf__inplace_done(self, node);
+  if (!wf__self.pending && !write_values(self, indices, &list, values, accumulate)) wf__inplace_done(self, node);
   wf__node_release(node);
   return wf__self.pending;
 }
@@ -163,7 +216,7 @@ wf_tensor *wf_index_put(const wf_tensor *self, wf_tensors indices, const wf_tens
   wf_tensor *out = expand_masks(self, indices, &list) ? NULL : wf__copied(self, WF_FORMAT_PRESERVE);
   if (out) {
     wf__node *node = put_node(self, values, &list, accumulate);
-    if (!wf__self.pending) wf__index_put(out, &list, values, accumulate);
+    if (!wf__self.pending) write_values(out, indices, &list, values, accumulate);
     out = wf__finish(out, node);
   }
   return wf_scope_end(scope, out);

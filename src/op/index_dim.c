@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/convert.h"
+#include "base/host.h"
 #include "copy/copy.h"
 #include "kernel/kernel.h"
 #include "op/along.h"
@@ -54,6 +55,22 @@ static wf_status select_apply(wf__node *node, wf_tensor *const *grad, wf_tensor 
 }
 static const wf__node_class select_class = {"IndexSelectBackward0", select_apply, NULL};
 
+/* Without elements no kernel runs, so the indices are looked at here, on the host. */
+static wf_status check_select_of_nothing(const wf_tensor *index, int64_t size) {
+  WF__CHECK(size, WF_RUNTIME, "index_select(): self indexing axis dim should be positive");
+  int64_t n = index->layout.numel, *at = wf__malloc((size_t)n * sizeof *at), k = 0;
+  wf_tensor *wide = at ? wf__to(index, WF_I64, NULL, false, false) : NULL;
+  if (wide && !wf_to_host(wide, at, (size_t)n * sizeof *at)) {
+    while (k < n && at[k] >= 0 && at[k] < size) k++;
+    if (k < n)
+      wf__fail(WF_RUNTIME, "INDICES element is out of DATA bounds, id=%lld axis_dim=%lld", (long long)at[k],
+               (long long)size);
+  }
+  wf__tensor_release(wide);
+  wf__release(at);
+  return wf__self.pending;
+}
+
 static wf_status check_select(const wf_tensor *self, int64_t *dim, const wf_tensor *index) {
   WF__TRY(wf__given(self, "self"));
   WF__TRY(wf__given(index, "index"));
@@ -62,12 +79,9 @@ static wf_status check_select(const wf_tensor *self, int64_t *dim, const wf_tens
   WF__CHECK(is_index(index), WF_RUNTIME, "index_select(): Expected dtype int32 or int64 for index");
   WF__CHECK(self->layout.ndim || index->layout.numel == 1, WF_RUNTIME,
             "index_select(): Index to scalar can have only 1 value, got %lld value(s)", (long long)index->layout.numel);
-  if (self->layout.ndim && !self->layout.size[*dim] && index->layout.numel) {
-    int64_t others = 1;
-    for (int d = 0; d < self->layout.ndim; d++) others *= d == *dim ? 1 : self->layout.size[d];
-    WF__CHECK(!others, WF_RUNTIME, "index_select(): self indexing axis dim should be positive");
-  }
-  return WF_OK;
+  return self->layout.ndim > 1 && !self->layout.numel && index->layout.numel
+             ? check_select_of_nothing(index, self->layout.size[*dim])
+             : WF_OK;
 }
 
 static wf_status select_into(wf_tensor *out, const wf_tensor *self, int64_t dim, const wf_tensor *index) {
@@ -163,7 +177,6 @@ static wf_status write_scaled(const wf__change *c, wf_tensor *target) {
                   .outputs = 1,
                   .ndim = (uint8_t)ndim,
                   .scalar = {c->number}};
-  if (!c->source->layout.numel) return WF_OK;
   wf__operand_of(target, &plan.operand[0]);
   wf__operand_of(c->source, &plan.operand[1]);
   plan.operand[2] = (wf_operand){.data = wf__data(c->index), .dtype = (wf_dtype)c->index->dtype};
@@ -178,8 +191,9 @@ static wf_status write_scaled(const wf__change *c, wf_tensor *target) {
 }
 
 static wf_status write_add(const wf__change *c, wf_tensor *target) {
-  if (wf__scalar_double(c->number) != 1) return write_scaled(c, target);
   int ndim = target->layout.ndim;
+  if (!c->source->layout.numel || (ndim > 1 && !target->layout.numel)) return WF_OK; /* indices aren't looked at */
+  if (wf__scalar_double(c->number) != 1) return write_scaled(c, target);
   bool outer_or_inner =
       ndim > 1 && (c->dim == 0 || c->dim == ndim - 1); /* PyTorch hands these to scatter_add, which has another text */
   return put_along(target, c->dim, c->index, c->source, true, false,
@@ -188,7 +202,14 @@ static wf_status write_add(const wf__change *c, wf_tensor *target) {
 
 static wf__change adding(const wf_tensor *self, int64_t dim, const wf_tensor *index, const wf_tensor *source,
                          wf_scalar alpha) {
-  return (wf__change){self, index, source, dim, alpha, check_add, write_add, &add_class, false, false};
+  return (wf__change){.self = self,
+                      .index = index,
+                      .source = source,
+                      .dim = dim,
+                      .number = alpha,
+                      .check = check_add,
+                      .write = write_add,
+                      .derivative = &add_class};
 }
 
 wf_tensor *wf_index_add(const wf_tensor *self, int64_t dim, const wf_tensor *index, const wf_tensor *source,
@@ -262,19 +283,42 @@ static wf_status check_copy(wf__change *c) {
   return WF_OK;
 }
 
+/* PyTorch shows self with one entry for each index, all of them the first one; a dim of size 0 may have no room for it. */
+static wf_status check_room(const wf__change *c, const wf_tensor *target) {
+  int64_t size[WF_MAX_DIMS], stride[WF_MAX_DIMS];
+  int n = target->layout.ndim;
+  if (!n || target->layout.size[c->dim] || !c->index->layout.numel) return WF_OK;
+  memcpy(size, target->layout.size, sizeof size);
+  memcpy(stride, target->layout.stride, sizeof stride);
+  size[c->dim] = c->index->layout.numel;
+  stride[c->dim] = 0;
+  return wf__window_check(target, wf_dims_of(size, n), wf_dims_of(stride, n), target->layout.offset);
+}
+
 static wf_status write_copy(const wf__change *c, wf_tensor *target) {
+  WF__TRY(check_room(c, target));
   return put_along(target, c->dim, c->index, c->source, false, false, WF__REFUSE_COPY);
+}
+
+static wf__change copying(const wf_tensor *self, int64_t dim, const wf_tensor *index, const wf_tensor *source) {
+  return (wf__change){.self = self,
+                      .index = index,
+                      .source = source,
+                      .dim = dim,
+                      .check = check_copy,
+                      .write = write_copy,
+                      .derivative = &copy_class};
 }
 
 wf_tensor *wf_index_copy(const wf_tensor *self, int64_t dim, const wf_tensor *index, const wf_tensor *source) {
   WF__OP("index_copy", NULL);
-  wf__change c = {self, index, source, dim, wf_no_scalar(), check_copy, write_copy, &copy_class, false, false};
+  wf__change c = copying(self, dim, index, source);
   return wf__changed(&c);
 }
 
 wf_status wf_index_copy_(wf_tensor *self, int64_t dim, const wf_tensor *index, const wf_tensor *source) {
   WF__OP("index_copy_", wf__self.pending);
-  wf__change c = {self, index, source, dim, wf_no_scalar(), check_copy, write_copy, &copy_class, false, false};
+  wf__change c = copying(self, dim, index, source);
   return wf__change_in_place(&c);
 }
 
@@ -303,6 +347,7 @@ static wf_status check_fill(wf__change *c) {
 
 /* One element that is put everywhere. */
 static wf_status write_fill(const wf__change *c, wf_tensor *target) {
+  WF__TRY(check_room(c, target));
   wf_scalar known = wf__known_number((wf__operand_arg){(wf_tensor *)c->source, c->number});
   if (known.kind) WF__TRY(wf__scalar_check_fits(known, (wf_dtype)target->dtype));
   wf_tensor *value = wf__tensor_empty_sized(wf__device_of(target), (wf_dtype)target->dtype, WF_SHAPE0);
@@ -313,9 +358,16 @@ static wf_status write_fill(const wf__change *c, wf_tensor *target) {
 }
 
 static wf__change filling(const wf_tensor *self, int64_t dim, const wf_tensor *index, wf__operand_arg value) {
-  return (wf__change){self,         index,      value.tensor, dim,
-                      value.scalar, check_fill, write_fill,   value.tensor ? &fill_tensor_class : &fill_class,
-                      true,         false};
+  return (wf__change){.self = self,
+                      .index = index,
+                      .source = value.tensor,
+                      .dim = dim,
+                      .number = value.scalar,
+                      .check = check_fill,
+                      .write = write_fill,
+                      .derivative = value.tensor ? &fill_tensor_class : &fill_class,
+                      .format = WF_FORMAT_PRESERVE,
+                      .warns = true};
 }
 
 wf_tensor *wf__op_index_fill(wf_tensor *self, int64_t dim, wf_tensor *index, wf__operand_arg value) {

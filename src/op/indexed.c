@@ -11,7 +11,7 @@
 
 typedef struct walk {
   int n;                               /* index tensors */
-  int dim[WF__INDEX_TENSORS];          /* of self */
+  int dim[WF_MAX_DIMS];                /* of self */
   wf_tensor *index[WF__INDEX_TENSORS]; /* one reference each: reshaped to stand at its dims of the result */
   wf_tensor *table;                    /* one reference */
   int shape_n;
@@ -20,18 +20,16 @@ typedef struct walk {
 } walk;
 
 static void close_walk(walk *w) {
-  for (int k = 0; k < w->n; k++) wf__tensor_release(w->index[k]);
+  for (int k = 0; k < w->n && k < WF__INDEX_TENSORS; k++) wf__tensor_release(w->index[k]);
   wf__tensor_release(w->table);
 }
 
 static wf_status collect(walk *w, const wf_tensor *self, const wf__indices *indices) {
-  char texts[WF__INDEX_TENSORS * 64], one[WF__DIMS_TEXT];
+  char texts[WF_MAX_DIMS * 64], one[WF__DIMS_TEXT];
   size_t used = 0;
   bool fits = true;
   for (int d = 0; d < self->layout.ndim; d++) {
-    if (!indices->at[d]) continue;
-    WF__CHECK(w->n < WF__INDEX_TENSORS, WF_NOT_IMPLEMENTED, "index: more than %d index tensors", WF__INDEX_TENSORS);
-    w->dim[w->n++] = d;
+    if (indices->at[d]) w->dim[w->n++] = d;
   }
   for (int k = 0; k < w->n && fits; k++) {
     wf_dims size = wf_sizes(indices->at[w->dim[k]]);
@@ -41,6 +39,8 @@ static wf_status collect(walk *w, const wf_tensor *self, const wf__indices *indi
     }
     if (fits) WF__TRY(wf__broadcast(wf_dims_of(w->shape, w->shape_n), size, w->shape, &w->shape_n));
   }
+  bool few = w->n <= WF__INDEX_TENSORS;
+  WF__CHECK(few || !fits, WF_NOT_IMPLEMENTED, "index: more than %d index tensors", WF__INDEX_TENSORS);
   if (fits) return WF_OK;
   for (int k = 0; k < w->n && used < sizeof texts; k++)
     used += (size_t)snprintf(texts + used, sizeof texts - used, "%s%s", k ? ", " : "",
@@ -100,8 +100,9 @@ static wf_tensor *lay_index(const walk *w, const wf_tensor *index, int ndim) {
   return wf__tensor_alias(index, (wf_dtype)index->dtype, &l);
 }
 
-/* An index into a dim of size 0 has nothing to find. */
-static wf_status check_empty(const walk *w, const wf_tensor *self) {
+/* In brackets an index into a dim of size 0 is refused as such; elsewhere by the kernel, which names it. */
+static wf_status check_empty(const walk *w, const wf_tensor *self, bool brackets) {
+  if (!brackets) return WF_OK;
   for (int i = 0; i < w->shape_n; i++)
     if (w->shape[i] == 0) return WF_OK;
   for (int k = 0; k < w->n; k++)
@@ -113,7 +114,7 @@ static wf_status open_walk(walk *w, const wf_tensor *self, const wf__indices *in
   wf__layout layout;
   memset(w, 0, sizeof *w);
   WF__TRY(collect(w, self, indices));
-  WF__TRY(check_empty(w, self));
+  WF__TRY(check_empty(w, self, indices->ordinal));
   WF__TRY(lay_table(w, self, &layout));
   w->table = wf__tensor_alias(self, (wf_dtype)self->dtype, &layout);
   for (int k = 0; k < w->n && !wf__self.pending; k++) w->index[k] = lay_index(w, indices->at[w->dim[k]], layout.ndim);

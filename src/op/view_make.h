@@ -18,6 +18,8 @@ wf_status wf__view_in_place_begin(const wf_tensor *self);
 wf_status wf__view_in_place(wf_tensor *self, const wf__layout *layout, const wf__node_class *cls, const void *payload,
                             size_t bytes);
 
+/* Error unless self's storage holds what such a window shows: "setStorage: sizes …". */
+wf_status wf__window_check(const wf_tensor *self, wf_dims size, wf_dims stride, int64_t offset);
 /* wf_slice, wf_expand of a tensor that is there; caller's reference. */
 wf_tensor *wf__slice(const wf_tensor *self, int64_t dim, int64_t start, int64_t end, int64_t step);
 wf_tensor *wf__expand(const wf_tensor *self, wf_dims size);

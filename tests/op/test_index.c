@@ -9,6 +9,7 @@
 
 #include "base/host.h"
 #include "gradcheck.h"
+#include "op/op.h"
 
 #define L(...) \
   ((wf_tensors){(wf_tensor *[]){__VA_ARGS__}, (int)(sizeof((wf_tensor *[]){__VA_ARGS__}) / sizeof(wf_tensor *))})
@@ -319,6 +320,80 @@ static void writing_in_place_counts_versions_and_refuses_shared_memory(void **st
   wf_scope_end(scope, NULL);
 }
 
+/* PyTorch's answers, each with a road of its own for tensors without elements. */
+static void dims_of_size_0_have_nothing_to_find(void **state) {
+  wf_scope scope = wf_scope_begin();
+  wf_tensor *none1 = wf_zeros(WF_SHAPE(0), NULL), *none2 = wf_zeros(WF_SHAPE(0, 3), NULL),
+            *thin = wf_zeros(WF_SHAPE(3, 0), NULL), *row = wf_ones(WF_SHAPE(1, 3), NULL),
+            *one = wf_ones(WF_SHAPE(1), NULL);
+  wf_tensor *nine = longs(WF_SHAPE(1), (const int64_t[]){9}), *first = longs(WF_SHAPE(1), (const int64_t[]){0});
+  assert_refused(wf_index_select(none1, 0, first), WF_INDEX, "index out of range in self");
+  assert_refused(wf_index_select(none2, 0, first), WF_RUNTIME,
+                 "index_select(): self indexing axis dim should be positive");
+  assert_refused(wf_index_select(thin, 0, nine), WF_RUNTIME, "INDICES element is out of DATA bounds, id=9 axis_dim=3");
+  assert_geometry(wf_index_select(thin, 0, first), "[1, 0] [1, 1] +0");
+  assert_int_equal(wf_index_add_(none1, 0, first, one, wf_int(1)), WF_INDEX);
+  assert_error(WF_INDEX, "index out of range in self");
+  assert_ok(wf_index_add_(none2, 0, nine, row, wf_int(1)));
+  assert_ok(wf_index_add_(none2, 0, nine, row, wf_int(2)));
+  assert_int_equal(wf_index_copy_(none2, 0, first, row), WF_RUNTIME);
+  assert_error(
+      WF_RUNTIME,
+      "setStorage: sizes [1, 3], strides [0, 1], storage offset 0, and itemsize 4 requiring a storage size of 12 are out of "
+      "bounds for storage of size 0");
+  assert_int_equal(wf_index_fill_(none1, 0, nine, wf_int(1)), WF_RUNTIME);
+  assert_error(
+      WF_RUNTIME,
+      "setStorage: sizes [1], strides [0], storage offset 0, and itemsize 4 requiring a storage size of 4 are out of bounds "
+      "for storage of size 0");
+  wf_tensor *window = wf_slice(wf_ones(WF_SHAPE(4), NULL), 0, 0, 0, 1); /* with room behind it */
+  assert_int_equal(wf_index_fill_(window, 0, nine, wf_int(1)), WF_INDEX);
+  assert_error(WF_INDEX, "index 9 is out of bounds for dimension 0 with size 0");
+  assert_int_equal(wf_index_copy_(window, 0, first, one), WF_INDEX);
+  assert_error(WF_INDEX, "index_copy_(): index 0 is out of bounds for dimension 0 with size 0");
+  assert_ok(wf_index_fill_(thin, 0, nine, wf_int(1)));
+  assert_refused(wf_index(none2, L(first)), WF_INDEX, "index is out of bounds for dimension with size 0");
+  wf_scope_end(scope, NULL);
+}
+
+static void one_number_under_one_mask_is_filled_in_whatever_its_dtype(void **state) {
+  wf_scope scope = wf_scope_begin();
+  wf_tensor_options o = wf_tensor_defaults();
+  o.dtype = WF_BOOL;
+  wf_tensor *x = wf_zeros(WF_SHAPE(2, 3), NULL),
+            *columns = wf_from_data((const bool[]){true, false, true}, WF_SHAPE(3), WF_BOOL),
+            *rows = wf_from_data((const bool[]){false, true}, WF_SHAPE(2), WF_BOOL), *bits = wf_zeros(WF_SHAPE(2), &o);
+  wf_tensor *half = wf_full(WF_SHAPE(1, 1), wf_float(0.5), NULL), *wide = wf_to(half, WF_F64);
+  assert_ok(wf_index_put_(x, L(NULL, columns), wide, false));
+  assert_elements_of(x, 0.5, 0, 0.5, 0.5, 0, 0.5);
+  assert_ok(wf_index_put_(x, L(rows), longs(WF_SHAPE(1), (const int64_t[]){7}), false));
+  assert_elements_of(x, 0.5, 0, 0.5, 7, 7, 7);
+  assert_int_equal(wf_version_of(x), 2);
+  assert_ok(wf_index_put_(bits, L(rows), half, false)); /* true, as every number but 0 */
+  assert_elements_of(bits, 0, 1);
+  assert_elements_of(wf_index_put(bits, L(rows), wf_zeros(WF_SHAPE0, NULL), false), 0, 0);
+  o.dtype = WF_U8;
+  assert_int_equal(wf_index_put_(wf_zeros(WF_SHAPE(2), &o), L(rows), wf_neg(half), false), WF_RUNTIME);
+  assert_error(WF_RUNTIME, "value cannot be converted to type uint8_t without overflow");
+  assert_int_equal(wf_index_put_(x, L(rows, columns), wf_select(wide, 0, 0), false), WF_RUNTIME); /* two masks */
+  assert_error(
+      WF_RUNTIME,
+      "Index put requires the source and destination dtypes match, got Float for the destination and Double for the source.");
+  assert_int_equal(wf_index_put_(x, L(rows), wide, true), WF_RUNTIME);
+  wf_error_take();
+  wf_scope_end(scope, NULL);
+}
+
+static void a_filled_copy_has_the_strides_of_a_clone(void **state) {
+  wf_scope scope = wf_scope_begin();
+  wf_tensor *turned = wf_t(wf_ones(WF_SHAPE(3, 4), NULL));
+  assert_geometry(wf_index_fill(turned, 0, zero, wf_int(2)), "[4, 3] [1, 4] +0");
+  assert_geometry(wf_index_add(turned, 0, zero, wf_ones(WF_SHAPE(1, 3), NULL), wf_int(1)), "[4, 3] [3, 1] +0");
+  wf_tensor *number = wf_full(WF_SHAPE0, wf_float(3), NULL);
+  assert_ok(wf__op_index_fill_(number, 0, zero, wf__tensor_arg(number))); /* by itself: it is read first */
+  wf_scope_end(scope, NULL);
+}
+
 /* 10000 additions at places of a linear congruential sequence. */
 static void repeated_indices_lose_no_addition(void **state) {
   static int64_t at[10000], amount[10000], expected[100], out[2][100];
@@ -465,6 +540,9 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(embedding_reads_rows_and_one_hot_writes_them),
     cmocka_unit_test(running_sums_and_orders_go_along_a_dim),
     cmocka_unit_test(writing_in_place_counts_versions_and_refuses_shared_memory),
+    cmocka_unit_test(dims_of_size_0_have_nothing_to_find),
+    cmocka_unit_test(one_number_under_one_mask_is_filled_in_whatever_its_dtype),
+    cmocka_unit_test(a_filled_copy_has_the_strides_of_a_clone),
     cmocka_unit_test(repeated_indices_lose_no_addition),
     cmocka_unit_test(derivatives_agree_with_difference_quotients),
     cmocka_unit_test(the_padding_of_an_embedding_gets_no_gradient),

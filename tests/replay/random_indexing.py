@@ -44,12 +44,12 @@ class Indexing:
         d = self.dim(t)
         n = self.length(t, d)
         op = r.choice(
-            'index index index_put_ index_select index_fill_ index_copy_ index_add index_add_ gather scatter scatter_ scatter_add scatter_add_ '
-            'take masked_select masked_scatter nonzero topk'.split()
+            'index index index_put index_put_ index_select index_fill index_fill_ index_copy index_copy_ index_add index_add_ gather scatter '
+            'scatter_ scatter_add scatter_add_ take masked_select masked_scatter nonzero topk'.split()
         )
-        if op in ('index', 'index_put_'):
+        if op in ('index', 'index_put', 'index_put_'):
             return self.index_many(op, x, t)
-        if op in ('index_select', 'index_fill_', 'index_copy_', 'index_add', 'index_add_'):
+        if op in ('index_select', 'index_fill', 'index_fill_', 'index_copy', 'index_copy_', 'index_add', 'index_add_'):
             return self.index_dim(op, x, t, d, n)
         if op in ('gather', 'scatter', 'scatter_', 'scatter_add', 'scatter_add_'):
             return self.gathering(op, x, t, d, n)
@@ -111,13 +111,15 @@ class Indexing:
         shape = list(places.shape)
         if self.chance(0.3):
             shape = shape[r.randrange(len(shape) + 1) :]
-        y, values = self.copy_of(x), self.same_type(t, shape)
+        if self.chance(0.2) and t.is_floating_point():  # one number, which one mask takes in any dtype
+            shape, t = [1] * r.randrange(3), self.of(self.pick())
+        y, values = self.copy_of(x) if op == 'index_put_' else x, self.same_type(t, shape)
         return self.step(op, [y, values] + names, accumulate=accumulate) if y and values else []
 
     def index_dim(self, op, x, t, d, n):
         r = self.rng
         count = r.randrange(0, max(n, 1) + 1)
-        i = self.indices([count], n, op == 'index_fill_', distinct=op == 'index_copy_')
+        i = self.indices([count], n, op.startswith('index_fill'), distinct=op.startswith('index_copy'))
         if not i:
             return []
         if op == 'index_select':
@@ -125,8 +127,11 @@ class Indexing:
         y = self.copy_of(x) if op.endswith('_') else x
         if not y:
             return []
-        if op == 'index_fill_':
-            return self.step(op, [y, i], dim=d, value=r.choice([1, 2.0, True, 0]))
+        if op.startswith('index_fill'):
+            if self.chance(0.3):
+                v = self.pick(lambda o: o.dim() == 0 and (t.is_floating_point() or not o.requires_grad))
+                return self.step(op, [y, i, v], dim=d) if v else []
+            return self.step(op, [y, i], dim=d, value=r.choice([1, 2.0, True, 0, -1, -1.5]))
         shape = list(t.shape)
         w = self.wrapped(t, d)
         if w is not None:
