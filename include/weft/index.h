@@ -28,6 +28,9 @@ WF_API wf_tensor *wf_index_put(const wf_tensor *self, wf_tensors indices, const 
 
 /** Entries index [n] of dim. Negative ones are refused. New. */
 WF_API wf_tensor *wf_index_select(const wf_tensor *self, int64_t dim, const wf_tensor *index);
+/** The same to dst, of self's dtype, which is resized if its shape differs, else keeps its strides. It must share no memory with self and index,
+ *  and nothing may require a gradient (WF_RUNTIME). */
+WF_API wf_status wf_index_select_into(wf_tensor *dst, const wf_tensor *self, int64_t dim, const wf_tensor *index);
 /** self + alpha · source at index [n] of dim; source has self's sizes but for n in dim. alpha kind none: 1. New. */
 WF_API wf_tensor *wf_index_add(const wf_tensor *self, int64_t dim, const wf_tensor *index, const wf_tensor *source,
                                wf_scalar alpha);
@@ -45,6 +48,8 @@ WF_API wf_status wf_index_fill_(wf_tensor *self, int64_t dim, const wf_tensor *i
 
 /** Element [p] of the result is self[p] with index[p] in place of p's coordinate in dim. index may be smaller than self elsewhere. New. */
 WF_API wf_tensor *wf_gather(const wf_tensor *self, int64_t dim, const wf_tensor *index);
+/** The same to dst, as wf_index_select_into. */
+WF_API wf_status wf_gather_into(wf_tensor *dst, const wf_tensor *self, int64_t dim, const wf_tensor *index);
 /** self, in which the place that gather would read for p holds src[p]. index may be smaller than self and src. New. */
 WF_API wf_tensor *wf_scatter(const wf_tensor *self, int64_t dim, const wf_tensor *index, const wf_tensor *src);
 /** The same in place. */
@@ -99,6 +104,11 @@ WF_API wf_sorted wf_topk(const wf_tensor *self, int64_t k, int64_t dim, bool lar
 WF_API wf_tensor *wf_cumsum(const wf_tensor *self, int64_t dim, wf_dtype dtype);
 /** Products likewise. New. */
 WF_API wf_tensor *wf_cumprod(const wf_tensor *self, int64_t dim, wf_dtype dtype);
+/** wf_cumsum to dst, computed in dst's dtype; dtype, if given, must be that one. dst is resized if its shape differs, and may share memory with self.
+ *  No gradients (WF_RUNTIME). */
+WF_API wf_status wf_cumsum_into(wf_tensor *dst, const wf_tensor *self, int64_t dim, wf_dtype dtype);
+/** wf_cumprod to dst, likewise. */
+WF_API wf_status wf_cumprod_into(wf_tensor *dst, const wf_tensor *self, int64_t dim, wf_dtype dtype);
 
 WF_EXTERN_C_END
 #endif

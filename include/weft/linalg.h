@@ -9,8 +9,13 @@ WF_EXTERN_C_BEGIN
 
 /** self [m, k] times mat2 [k, n]: [m, n]. New. Errors: WF_RUNTIME for ranks, shapes and dtypes that don't fit. */
 WF_API wf_tensor *wf_mm(const wf_tensor *self, const wf_tensor *mat2);
+/** The same to dst, of the factors' dtype, which is resized if its shape differs, else keeps its strides. It may share memory with the factors: the
+ *  result is right all the same, by way of a temporary. No gradients (WF_RUNTIME). */
+WF_API wf_status wf_mm_into(wf_tensor *dst, const wf_tensor *self, const wf_tensor *mat2);
 /** Products of matching matrices: self [b, m, k], mat2 [b, k, n]: [b, m, n]. New. */
 WF_API wf_tensor *wf_bmm(const wf_tensor *self, const wf_tensor *mat2);
+/** The same to dst, as wf_mm_into. */
+WF_API wf_status wf_bmm_into(wf_tensor *dst, const wf_tensor *self, const wf_tensor *mat2);
 /** self [m, k] times vec [k]: [m]. New. */
 WF_API wf_tensor *wf_mv(const wf_tensor *self, const wf_tensor *vec);
 /** Inner product of two vectors [k]: a number. New. */
@@ -26,6 +31,9 @@ WF_API wf_tensor *wf_addmm(const wf_tensor *self, const wf_tensor *mat1, const w
 /** The same into self [m, n]. In place. */
 WF_API wf_status wf_addmm_(wf_tensor *self, const wf_tensor *mat1, const wf_tensor *mat2, wf_scalar beta,
                            wf_scalar alpha);
+/** wf_addmm to dst, as wf_mm_into; dst may be self. */
+WF_API wf_status wf_addmm_into(wf_tensor *dst, const wf_tensor *self, const wf_tensor *mat1, const wf_tensor *mat2,
+                               wf_scalar beta, wf_scalar alpha);
 /** beta · self + alpha · mat [m, k] @ vec [k]; self broadcasts to [m]. New. */
 WF_API wf_tensor *wf_addmv(const wf_tensor *self, const wf_tensor *mat, const wf_tensor *vec, wf_scalar beta,
                            wf_scalar alpha);

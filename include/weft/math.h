@@ -207,6 +207,8 @@ WF_API wf_status wf_add_(wf_tensor *self, const wf_tensor *other);
 WF_API wf_status wf_add_scalar_(wf_tensor *self, wf_scalar other);
 /** wf_add to dst. In place. */
 WF_API wf_status wf_add_into(wf_tensor *dst, const wf_tensor *a, const wf_tensor *b);
+/** wf_add_scalar to dst. In place. */
+WF_API wf_status wf_add_scalar_into(wf_tensor *dst, const wf_tensor *a, wf_scalar b);
 /** a + alpha · b, alpha kind none: 1. Errors: WF_RUNTIME for a fractional alpha with integers. New. */
 WF_API wf_tensor *wf_add_scaled(const wf_tensor *a, const wf_tensor *b, wf_scalar alpha);
 /** wf_add_scaled over self. In place. */
@@ -221,6 +223,8 @@ WF_API wf_status wf_sub_(wf_tensor *self, const wf_tensor *other);
 WF_API wf_status wf_sub_scalar_(wf_tensor *self, wf_scalar other);
 /** wf_sub to dst. In place. */
 WF_API wf_status wf_sub_into(wf_tensor *dst, const wf_tensor *a, const wf_tensor *b);
+/** wf_sub_scalar to dst. In place. */
+WF_API wf_status wf_sub_scalar_into(wf_tensor *dst, const wf_tensor *a, wf_scalar b);
 /** a - alpha · b, alpha kind none: 1. Errors: WF_RUNTIME for a fractional alpha with integers. New. */
 WF_API wf_tensor *wf_sub_scaled(const wf_tensor *a, const wf_tensor *b, wf_scalar alpha);
 /** wf_sub_scaled over self. In place. */
@@ -241,6 +245,8 @@ WF_API wf_status wf_mul_(wf_tensor *self, const wf_tensor *other);
 WF_API wf_status wf_mul_scalar_(wf_tensor *self, wf_scalar other);
 /** wf_mul to dst. In place. */
 WF_API wf_status wf_mul_into(wf_tensor *dst, const wf_tensor *a, const wf_tensor *b);
+/** wf_mul_scalar to dst. In place. */
+WF_API wf_status wf_mul_scalar_into(wf_tensor *dst, const wf_tensor *a, wf_scalar b);
 /** a / b, a true quotient: integers give float32. New. */
 WF_API wf_tensor *wf_div(const wf_tensor *a, const wf_tensor *b);
 /** The same with a number. New. */
@@ -251,6 +257,8 @@ WF_API wf_status wf_div_(wf_tensor *self, const wf_tensor *other);
 WF_API wf_status wf_div_scalar_(wf_tensor *self, wf_scalar other);
 /** wf_div to dst. In place. */
 WF_API wf_status wf_div_into(wf_tensor *dst, const wf_tensor *a, const wf_tensor *b);
+/** wf_div_scalar to dst. In place. */
+WF_API wf_status wf_div_scalar_into(wf_tensor *dst, const wf_tensor *a, wf_scalar b);
 /** a / b rounded to a whole number. Integers stay integers; dividing them by zero is an error (WF_RUNTIME "ZeroDivisionError", nothing
  *  is written). Gradient: 0. New. */
 WF_API wf_tensor *wf_div_rounded(const wf_tensor *a, const wf_tensor *b, wf_rounding mode);
@@ -266,6 +274,8 @@ WF_API wf_status wf_floor_divide_(wf_tensor *self, const wf_tensor *other);
 WF_API wf_status wf_floor_divide_scalar_(wf_tensor *self, wf_scalar other);
 /** wf_floor_divide to dst. In place. */
 WF_API wf_status wf_floor_divide_into(wf_tensor *dst, const wf_tensor *a, const wf_tensor *b);
+/** wf_floor_divide_scalar to dst. In place. */
+WF_API wf_status wf_floor_divide_scalar_into(wf_tensor *dst, const wf_tensor *a, wf_scalar b);
 /** Remainder with the sign of a. Integers by zero: an error. New. */
 WF_API wf_tensor *wf_fmod(const wf_tensor *a, const wf_tensor *b);
 /** The same with a number. New. */
@@ -276,6 +286,8 @@ WF_API wf_status wf_fmod_(wf_tensor *self, const wf_tensor *other);
 WF_API wf_status wf_fmod_scalar_(wf_tensor *self, wf_scalar other);
 /** wf_fmod to dst. In place. */
 WF_API wf_status wf_fmod_into(wf_tensor *dst, const wf_tensor *a, const wf_tensor *b);
+/** wf_fmod_scalar to dst. In place. */
+WF_API wf_status wf_fmod_scalar_into(wf_tensor *dst, const wf_tensor *a, wf_scalar b);
 /** Remainder with the sign of b. Integers by zero: an error. New. */
 WF_API wf_tensor *wf_remainder(const wf_tensor *a, const wf_tensor *b);
 /** The same with a number. New. */
@@ -286,6 +298,8 @@ WF_API wf_status wf_remainder_(wf_tensor *self, const wf_tensor *other);
 WF_API wf_status wf_remainder_scalar_(wf_tensor *self, wf_scalar other);
 /** wf_remainder to dst. In place. */
 WF_API wf_status wf_remainder_into(wf_tensor *dst, const wf_tensor *a, const wf_tensor *b);
+/** wf_remainder_scalar to dst. In place. */
+WF_API wf_status wf_remainder_scalar_into(wf_tensor *dst, const wf_tensor *a, wf_scalar b);
 /** self to the exponent. Integers to a negative number: an error (WF_RUNTIME). New. */
 WF_API wf_tensor *wf_pow(const wf_tensor *self, const wf_tensor *exponent);
 /** The same for one number. New. */
@@ -296,6 +310,10 @@ WF_API wf_tensor *wf_scalar_pow(wf_scalar self, const wf_tensor *exponent);
 WF_API wf_status wf_pow_(wf_tensor *self, const wf_tensor *exponent);
 /** wf_pow_scalar over self. In place. */
 WF_API wf_status wf_pow_scalar_(wf_tensor *self, wf_scalar exponent);
+/** wf_pow to dst. In place. */
+WF_API wf_status wf_pow_into(wf_tensor *dst, const wf_tensor *self, const wf_tensor *exponent);
+/** wf_pow_scalar to dst. In place. */
+WF_API wf_status wf_pow_scalar_into(wf_tensor *dst, const wf_tensor *self, wf_scalar exponent);
 /** Angle of the point (b, a), in radians; integers give float32. New. */
 WF_API wf_tensor *wf_atan2(const wf_tensor *a, const wf_tensor *b);
 /** wf_atan2 over self. In place. */
@@ -438,22 +456,32 @@ WF_API wf_tensor *wf_lerp(const wf_tensor *self, const wf_tensor *end, wf_scalar
 WF_API wf_tensor *wf_lerp_tensor(const wf_tensor *self, const wf_tensor *end, const wf_tensor *weight);
 /** wf_lerp over self. In place. */
 WF_API wf_status wf_lerp_(wf_tensor *self, const wf_tensor *end, wf_scalar weight);
+/** wf_lerp to dst. In place. */
+WF_API wf_status wf_lerp_into(wf_tensor *dst, const wf_tensor *self, const wf_tensor *end, wf_scalar weight);
 /** self + value · tensor1 · tensor2; value kind none: 1. New. */
 WF_API wf_tensor *wf_addcmul(const wf_tensor *self, const wf_tensor *tensor1, const wf_tensor *tensor2,
                              wf_scalar value);
 /** wf_addcmul over self. In place. */
 WF_API wf_status wf_addcmul_(wf_tensor *self, const wf_tensor *tensor1, const wf_tensor *tensor2, wf_scalar value);
+/** wf_addcmul to dst. In place. */
+WF_API wf_status wf_addcmul_into(wf_tensor *dst, const wf_tensor *self, const wf_tensor *tensor1,
+                                 const wf_tensor *tensor2, wf_scalar value);
 /** self + value · tensor1 / tensor2; value kind none: 1. Two integer tensors: an error. New. */
 WF_API wf_tensor *wf_addcdiv(const wf_tensor *self, const wf_tensor *tensor1, const wf_tensor *tensor2,
                              wf_scalar value);
 /** wf_addcdiv over self. In place. */
 WF_API wf_status wf_addcdiv_(wf_tensor *self, const wf_tensor *tensor1, const wf_tensor *tensor2, wf_scalar value);
+/** wf_addcdiv to dst. In place. */
+WF_API wf_status wf_addcdiv_into(wf_tensor *dst, const wf_tensor *self, const wf_tensor *tensor1,
+                                 const wf_tensor *tensor2, wf_scalar value);
 /** self limited to [min, max]; a bound of kind none is absent, one must be there. The most wins where the bounds cross. New. */
 WF_API wf_tensor *wf_clamp(const wf_tensor *self, wf_scalar min, wf_scalar max);
 /** The same with tensors for bounds, of which one may be NULL. New. */
 WF_API wf_tensor *wf_clamp_tensor(const wf_tensor *self, const wf_tensor *min, const wf_tensor *max);
 /** wf_clamp over self. In place. */
 WF_API wf_status wf_clamp_(wf_tensor *self, wf_scalar min, wf_scalar max);
+/** wf_clamp to dst, of the result's dtype. In place. */
+WF_API wf_status wf_clamp_into(wf_tensor *dst, const wf_tensor *self, wf_scalar min, wf_scalar max);
 
 /* ---- activations: floating point only, but relu and hardtanh ------------------------------------------------------------------------- */
 

@@ -174,6 +174,10 @@ static wf_status unscaled_over(const char *name, const wf__pw_def *def, const wf
   wf_status wf_##name##_into(wf_tensor *dst, const wf_tensor *a, const wf_tensor *b) {           \
     WF__OP(#name, wf__self.pending);                                                             \
     return linear_into(linear_call(#name, &name##_def, a, wf__tensor_arg(b), none), dst);        \
+  }                                                                                              \
+  wf_status wf_##name##_scalar_into(wf_tensor *dst, const wf_tensor *a, wf_scalar b) {           \
+    WF__OP(#name, wf__self.pending);                                                             \
+    return linear_into(linear_call(#name, &name##_def, a, wf__number_arg(b), none), dst);        \
   }
 
 LINEAR_FORMS(add)
@@ -223,6 +227,10 @@ static wf_status plain_into(const char *name, const wf__pw_def *def, wf_tensor *
   wf_status wf_##name##_into(wf_tensor *dst, const wf_tensor *a, const wf_tensor *b) {     \
     WF__OP(#name, wf__self.pending);                                                       \
     return plain_into(#name, DEF(wf__tensor_arg(b)), dst, a, wf__tensor_arg(b));           \
+  }                                                                                        \
+  wf_status wf_##name##_scalar_into(wf_tensor *dst, const wf_tensor *a, wf_scalar b) {     \
+    WF__OP(#name, wf__self.pending);                                                       \
+    return plain_into(#name, DEF(wf__number_arg(b)), dst, a, wf__number_arg(b));           \
   }
 
 #define PLAIN_ENTRIES(name, DEF)                                       \

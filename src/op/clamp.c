@@ -83,14 +83,19 @@ static wf_status bound(const char *which, bool upper, wf_scalar s, wf_dtype dtyp
   return WF_OK;
 }
 
-/* Bounds join promotion as what they are; the kernel then has them in the dtype of the result. over: it is written there. */
-static wf_status bounds(const wf_tensor *self, wf__operand_arg min, wf__operand_arg max, bool over,
-                        wf_scalar number[4]) {
+/* Bounds join promotion as what they are. */
+static wf_dtype result_of(const wf_tensor *self, wf__operand_arg min, wf__operand_arg max) {
   wf__promotion p = {0};
   wf__promote_tensor(&p, self);
   wf__promote_number(&p, min.scalar);
   wf__promote_number(&p, max.scalar);
-  wf_dtype result = wf__promoted(&p);
+  return wf__promoted(&p);
+}
+
+/* The kernel has them in the dtype of the result. over: it is written there. */
+static wf_status bounds(const wf_tensor *self, wf__operand_arg min, wf__operand_arg max, bool over,
+                        wf_scalar number[4]) {
+  wf_dtype result = result_of(self, min, max);
   WF__CHECK(!over || wf_can_cast(result, (wf_dtype)self->dtype), WF_RUNTIME,
             "result type %s can't be cast to the desired output type %s", wf__scalar_type_text(result),
             wf__cpp_type_text((wf_dtype)self->dtype));
@@ -139,4 +144,17 @@ wf_tensor *wf_clamp_tensor(const wf_tensor *self, const wf_tensor *min, const wf
 wf_status wf_clamp_(wf_tensor *self, wf_scalar min, wf_scalar max) {
   WF__OP("clamp_", wf__self.pending);
   return clamp_over(self, wf__number_arg(min), wf__number_arg(max));
+}
+
+wf_status wf_clamp_into(wf_tensor *dst, const wf_tensor *self, wf_scalar min, wf_scalar max) {
+  WF__OP("clamp", wf__self.pending);
+  const wf__operand_arg in[] = {wf__tensor_arg(self), wf__number_arg(min), wf__number_arg(max)};
+  wf_scalar number[4] = {{WF_SCALAR_NONE, {0}}};
+  WF__TRY(check(self, in[1], in[2]));
+  WF__TRY(wf__into_given("clamp", dst, &self, 1));
+  wf_dtype result = result_of(self, in[1], in[2]);
+  WF__CHECK(dst->dtype == result, WF_RUNTIME, "Found dtype %s but expected %s",
+            wf__scalar_type_text((wf_dtype)dst->dtype), wf__scalar_type_text(result));
+  WF__TRY(bounds(self, in[1], in[2], false, number));
+  return wf__pw_into("clamp", &clamp_def, dst, in, number);
 }

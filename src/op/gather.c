@@ -61,6 +61,16 @@ static wf_status check_gather(const wf_tensor *self, int64_t *dim, const wf_tens
   return WF_OK;
 }
 
+static wf_status launch_gather(wf_tensor *out, const wf_tensor *self, int64_t dim, const wf_tensor *index) {
+  wf_plan plan;
+  const wf_tensor *read[] = {self, index};
+  if (!index->layout.numel) return WF_OK;
+  plan_along(&plan, WF__INDEX_GATHER, dim, self, index);
+  wf__operand_of(out, &plan.operand[0]);
+  wf__operand_of(self, &plan.operand[1]);
+  return wf__launch_counted(&plan, out, read, 2);
+}
+
 wf_tensor *wf_gather(const wf_tensor *self, int64_t dim, const wf_tensor *index) {
   WF__OP("gather", NULL);
   WF__TRY_OR(check_gather(self, &dim, index), NULL);
@@ -68,15 +78,25 @@ wf_tensor *wf_gather(const wf_tensor *self, int64_t dim, const wf_tensor *index)
   gathered g = {wf__sizes_of(self), dim};
   wf__node *node = out ? wf__node_for(&gather_class, &self, 1, 1, &g, sizeof g) : NULL;
   if (node) wf__save(node, 0, index);
-  if (out && !wf__self.pending && index->layout.numel) {
-    wf_plan plan;
-    const wf_tensor *read[] = {self, index};
-    plan_along(&plan, WF__INDEX_GATHER, dim, self, index);
-    wf__operand_of(out, &plan.operand[0]);
-    wf__operand_of(self, &plan.operand[1]);
-    wf__launch_counted(&plan, out, read, 2);
-  }
+  if (out && !wf__self.pending) launch_gather(out, self, dim, index);
   return wf__finish(out, node);
+}
+
+wf_status wf_gather_into(wf_tensor *dst, const wf_tensor *self, int64_t dim, const wf_tensor *index) {
+  WF__OP("gather", wf__self.pending);
+  const wf_tensor *inputs[] = {self, index};
+  wf__layout layout;
+  wf__into into;
+  WF__TRY(check_gather(self, &dim, index));
+  WF__TRY(wf__into_given("gather", dst, &self, 1));
+  WF__TRY(wf__into_dtype(dst, (wf_dtype)self->dtype));
+  WF__TRY(wf__check_no_overlap(dst, self));
+  WF__TRY(wf__check_no_overlap(dst, index));
+  WF__TRY(wf__layout_contiguous(&layout, wf_sizes(index), wf__itemsize(dst)));
+  wf_tensor *out = wf__into_open(&into, dst, &layout, inputs, 2);
+  if (!out) return wf__self.pending;
+  launch_gather(out, self, dim, index);
+  return wf__into_close(&into);
 }
 
 /* ---- scatter ------------------------------------------------------------------------------------------------------------------------ */

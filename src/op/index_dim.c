@@ -95,18 +95,41 @@ static wf_status select_into(wf_tensor *out, const wf_tensor *self, int64_t dim,
   return wf__self.pending;
 }
 
-wf_tensor *wf_index_select(const wf_tensor *self, int64_t dim, const wf_tensor *index) {
-  WF__OP("index_select", NULL);
-  WF__TRY_OR(check_select(self, &dim, index), NULL);
+static wf_status select_layout(const wf_tensor *self, int64_t dim, const wf_tensor *index, wf__layout *l) {
   int64_t size[WF_MAX_DIMS];
   memcpy(size, self->layout.size, sizeof size);
   if (self->layout.ndim) size[dim] = index->layout.numel;
-  wf_tensor *out = wf__new(self, (wf_dtype)self->dtype, wf_dims_of(size, self->layout.ndim), WF_FORMAT_CONTIGUOUS);
+  return wf__layout_contiguous(l, wf_dims_of(size, self->layout.ndim), wf__itemsize(self));
+}
+
+wf_tensor *wf_index_select(const wf_tensor *self, int64_t dim, const wf_tensor *index) {
+  WF__OP("index_select", NULL);
+  wf__layout layout;
+  WF__TRY_OR(check_select(self, &dim, index), NULL);
+  WF__TRY_OR(select_layout(self, dim, index, &layout), NULL);
+  wf_tensor *out = wf__tensor_empty(wf__device_of(self), (wf_dtype)self->dtype, &layout);
   select s = {wf__sizes_of(self), dim};
   wf__node *node = out ? wf__node_for(&select_class, &self, 1, 1, &s, sizeof s) : NULL;
   if (node) wf__save(node, 0, index);
   if (out && !wf__self.pending) select_into(out, self, dim, index);
   return wf__finish(out, node);
+}
+
+wf_status wf_index_select_into(wf_tensor *dst, const wf_tensor *self, int64_t dim, const wf_tensor *index) {
+  WF__OP("index_select", wf__self.pending);
+  const wf_tensor *inputs[] = {self, index};
+  wf__layout layout;
+  wf__into into;
+  WF__TRY(check_select(self, &dim, index));
+  WF__TRY(wf__into_given("index_select", dst, &self, 1));
+  WF__CHECK(self->dtype == dst->dtype, WF_RUNTIME, "index_select(): self and result must have the same scalar type");
+  WF__TRY(wf__check_no_overlap(dst, self));
+  WF__TRY(wf__check_no_overlap(dst, index));
+  WF__TRY(select_layout(self, dim, index, &layout));
+  wf_tensor *out = wf__into_open(&into, dst, &layout, inputs, 2);
+  if (!out) return wf__self.pending;
+  select_into(out, self, dim, index);
+  return wf__into_close(&into);
 }
 
 /* Entries `index` of a gradient, in the sizes of a source of rank 0 too. */

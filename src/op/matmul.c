@@ -287,16 +287,17 @@ static wf_status spread(const wf_tensor *addend, wf_dims size, wf__factor *out) 
   return wf__layout_expand(&addend->layout, size, wf__type_text(addend), &out->layout);
 }
 
+static wf_status check_mm(const wf_tensor *self, const wf_tensor *mat2) {
+  WF__TRY(given("mm", self, "input", mat2, "mat2"));
+  WF__TRY(check_matrices("mm", self, mat2));
+  WF__CHECK(self->dtype == mat2->dtype, WF_RUNTIME, "expected m1 and m2 to have the same dtype, but got: %s != %s",
+            wf__cpp_type_text((wf_dtype)self->dtype), wf__cpp_type_text((wf_dtype)mat2->dtype));
+  return supported(self, "addmm_impl_cpu_");
+}
+
 wf_tensor *wf_mm(const wf_tensor *self, const wf_tensor *mat2) {
   WF__OP("mm", NULL);
-  WF__TRY_OR(given("mm", self, "input", mat2, "mat2"), NULL);
-  WF__TRY_OR(check_matrices("mm", self, mat2), NULL);
-  if (self->dtype != mat2->dtype) {
-    wf__fail(WF_RUNTIME, "expected m1 and m2 to have the same dtype, but got: %s != %s",
-             wf__cpp_type_text((wf_dtype)self->dtype), wf__cpp_type_text((wf_dtype)mat2->dtype));
-    return NULL;
-  }
-  WF__TRY_OR(supported(self, "addmm_impl_cpu_"), NULL);
+  WF__TRY_OR(check_mm(self, mat2), NULL);
   wf_tensor *y = wf__tensor_empty_sized(wf__device_of(self), (wf_dtype)self->dtype,
                                         WF_SHAPE(self->layout.size[0], mat2->layout.size[1]));
   bool plain = lies_well(&self->layout) && lies_well(&mat2->layout);
@@ -307,12 +308,16 @@ wf_tensor *wf_mm(const wf_tensor *self, const wf_tensor *mat2) {
   return finish(y, status, &mm_class, NULL, self, mat2, zero(), one());
 }
 
+static wf_status check_bmm(const wf_tensor *self, const wf_tensor *mat2) {
+  WF__TRY(given("bmm", self, "input", mat2, "mat2"));
+  WF__TRY(check_batches(self, mat2));
+  WF__TRY(wf__same_scalar_type(self, mat2));
+  return supported(self, "bmm");
+}
+
 wf_tensor *wf_bmm(const wf_tensor *self, const wf_tensor *mat2) {
   WF__OP("bmm", NULL);
-  WF__TRY_OR(given("bmm", self, "input", mat2, "mat2"), NULL);
-  WF__TRY_OR(check_batches(self, mat2), NULL);
-  WF__TRY_OR(wf__same_scalar_type(self, mat2), NULL);
-  WF__TRY_OR(supported(self, "bmm"), NULL);
+  WF__TRY_OR(check_bmm(self, mat2), NULL);
   return wf__batched_product(self, mat2);
 }
 
@@ -431,6 +436,45 @@ wf_tensor *wf_addmm(const wf_tensor *self, const wf_tensor *mat1, const wf_tenso
   wf_status status = y ? wf__product(wf__factor_of(y), wf__factor_of(mat1), wf__factor_of(mat2), addend, beta, alpha)
                        : wf__self.pending;
   return finish(y, status, &addmm_class, self, mat1, mat2, beta, alpha);
+}
+
+/* alpha · a @ b + beta · addend (NULL: 0) into dst; the factors fit each other. */
+static wf_status product_into(const char *name, wf_tensor *dst, const wf_tensor *addend, const wf_tensor *a,
+                              const wf_tensor *b, wf_scalar beta, wf_scalar alpha) {
+  const wf_tensor *inputs[] = {a, b, addend};
+  int n = a->layout.ndim;
+  int64_t size[3] = {a->layout.size[0], a->layout.size[1], b->layout.size[2]};
+  size[n - 1] = b->layout.size[n - 1];
+  wf__layout layout;
+  wf__factor onto = no_factor;
+  wf__into into;
+  WF__TRY(wf__into_given(name, dst, inputs, 3));
+  WF__TRY(wf__into_dtype(dst, (wf_dtype)a->dtype));
+  if (addend) WF__TRY(spread(addend, wf_dims_of(size, n), &onto));
+  WF__TRY(wf__layout_contiguous(&layout, wf_dims_of(size, n), wf__itemsize(dst)));
+  wf_tensor *out = wf__into_open(&into, dst, &layout, inputs, 3);
+  if (!out) return wf__self.pending;
+  wf__product(wf__factor_of(out), wf__factor_of(a), wf__factor_of(b), onto, beta, alpha);
+  return wf__into_close(&into);
+}
+
+wf_status wf_mm_into(wf_tensor *dst, const wf_tensor *self, const wf_tensor *mat2) {
+  WF__OP("mm", wf__self.pending);
+  WF__TRY(check_mm(self, mat2));
+  return product_into("mm", dst, NULL, self, mat2, zero(), one());
+}
+
+wf_status wf_bmm_into(wf_tensor *dst, const wf_tensor *self, const wf_tensor *mat2) {
+  WF__OP("bmm", wf__self.pending);
+  WF__TRY(check_bmm(self, mat2));
+  return product_into("bmm", dst, NULL, self, mat2, zero(), one());
+}
+
+wf_status wf_addmm_into(wf_tensor *dst, const wf_tensor *self, const wf_tensor *mat1, const wf_tensor *mat2,
+                        wf_scalar beta, wf_scalar alpha) {
+  WF__OP("addmm", wf__self.pending);
+  WF__TRY(check_addmm(self, mat1, mat2));
+  return product_into("addmm", dst, self, mat1, mat2, beta, alpha);
 }
 
 wf_status wf_addmm_(wf_tensor *self, const wf_tensor *mat1, const wf_tensor *mat2, wf_scalar beta, wf_scalar alpha) {

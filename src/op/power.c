@@ -155,6 +155,20 @@ wf_status wf_pow_scalar_(wf_tensor *self, wf_scalar exponent) {
   return pow_over(pow_call(self, wf__number_arg(exponent)));
 }
 
+static wf_status pow_into(call c, wf_tensor *dst) {
+  return c.def ? wf__pw_into("pow", c.def, dst, c.in, c.number) : wf__self.pending;
+}
+
+wf_status wf_pow_into(wf_tensor *dst, const wf_tensor *self, const wf_tensor *exponent) {
+  WF__OP("pow", wf__self.pending);
+  return pow_into(pow_call(self, wf__tensor_arg(exponent)), dst);
+}
+
+wf_status wf_pow_scalar_into(wf_tensor *dst, const wf_tensor *self, wf_scalar exponent) {
+  WF__OP("pow", wf__self.pending);
+  return pow_into(pow_call(self, wf__number_arg(exponent)), dst);
+}
+
 wf_tensor *wf_scalar_pow(wf_scalar self, const wf_tensor *exponent) {
   WF__OP("pow", NULL);
   const wf__operand_arg in = wf__tensor_arg(exponent);

@@ -7,9 +7,8 @@
 #include "op/place.h"
 #include "op/reducing.h"
 
-static wf_tensor *cumulate(const wf_tensor *self, int op, int64_t dim, wf_dtype dtype) {
-  wf_tensor *out = wf__new(self, dtype, wf_sizes(self), WF_FORMAT_CONTIGUOUS);
-  if (!out || !self->layout.numel) return out;
+static wf_status launch(wf_tensor *out, const wf_tensor *self, int op, int64_t dim) {
+  if (!self->layout.numel) return WF_OK;
   wf_plan plan = {.family = WF_FAMILY_SCAN,
                   .op = (uint16_t)op,
                   .operands = 2,
@@ -21,7 +20,12 @@ static wf_tensor *cumulate(const wf_tensor *self, int op, int64_t dim, wf_dtype 
   wf__operand_of(self, &plan.operand[1]);
   plan.param.index.dim = dim;
   plan.param.index.count = plan.size[dim];
-  wf__launch_counted(&plan, out, &self, 1);
+  return wf__launch_counted(&plan, out, &self, 1);
+}
+
+static wf_tensor *cumulate(const wf_tensor *self, int op, int64_t dim, wf_dtype dtype) {
+  wf_tensor *out = wf__new(self, dtype, wf_sizes(self), WF_FORMAT_CONTIGUOUS);
+  if (out) launch(out, self, op, dim);
   return out;
 }
 
@@ -95,4 +99,32 @@ wf_tensor *wf_cumprod(const wf_tensor *self, int64_t dim, wf_dtype dtype) {
     wf__node_release(node);
   }
   return wf__give(out);
+}
+
+/* ---- into a given tensor ------------------------------------------------------------------------------------------------------------ */
+
+/* Computed in dst's dtype, which must be the one asked for, if one is. */
+static wf_status cumulate_into(const char *name, int op, wf_tensor *dst, const wf_tensor *self, int64_t dim,
+                               wf_dtype dtype) {
+  wf__layout layout;
+  wf__into into;
+  WF__TRY(wf__into_given(name, dst, &self, 1));
+  if (dtype) WF__TRY(wf__into_dtype(dst, dtype));
+  dtype = (wf_dtype)dst->dtype;
+  WF__TRY(check_scan(name, self, &dim, &dtype));
+  WF__TRY(wf__layout_contiguous(&layout, wf_sizes(self), wf__itemsize(dst)));
+  wf_tensor *out = wf__into_open(&into, dst, &layout, &self, 1);
+  if (!out) return wf__self.pending;
+  launch(out, self, op, dim);
+  return wf__into_close(&into);
+}
+
+wf_status wf_cumsum_into(wf_tensor *dst, const wf_tensor *self, int64_t dim, wf_dtype dtype) {
+  WF__OP("cumsum", wf__self.pending);
+  return cumulate_into("cumsum", WF__SCAN_CUMSUM, dst, self, dim, dtype);
+}
+
+wf_status wf_cumprod_into(wf_tensor *dst, const wf_tensor *self, int64_t dim, wf_dtype dtype) {
+  WF__OP("cumprod", wf__self.pending);
+  return cumulate_into("cumprod", WF__SCAN_CUMPROD, dst, self, dim, dtype);
 }

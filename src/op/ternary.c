@@ -238,6 +238,13 @@ wf_status wf_lerp_(wf_tensor *self, const wf_tensor *end, wf_scalar weight) {
   return lerp_over(self, end, wf__number_arg(weight));
 }
 
+wf_status wf_lerp_into(wf_tensor *dst, const wf_tensor *self, const wf_tensor *end, wf_scalar weight) {
+  WF__OP("lerp", wf__self.pending);
+  const wf__operand_arg in[] = {wf__tensor_arg(self), wf__tensor_arg(end), wf__number_arg(weight)};
+  WF__TRY(check_lerp(self, end, in[2]));
+  return wf__pw_into("lerp", &lerp_def, dst, in, NULL);
+}
+
 /* ---- addcmul, addcdiv ------------------------------------------------------------------------------------------------------------- */
 
 static wf_tensor *with_value(wf_tensor *t, wf__node *node) {
@@ -310,6 +317,14 @@ static wf_status addc_over(const char *name, const wf__pw_def *def, const wf_ten
   return wf__pw_inplace(def, in, number);
 }
 
+static wf_status addc_into(const char *name, const wf__pw_def *def, wf_tensor *dst, const wf_tensor *const *t,
+                           wf_scalar value) {
+  const wf__operand_arg in[] = {wf__tensor_arg(t[0]), wf__tensor_arg(t[1]), wf__tensor_arg(t[2])};
+  WF__TRY(check_addc(name, def, t, &value));
+  const wf_scalar number[4] = {value};
+  return wf__pw_into(name, def, dst, in, number);
+}
+
 #define ADDC_FORMS(name)                                                                                             \
   wf_tensor *wf_##name(const wf_tensor *self, const wf_tensor *tensor1, const wf_tensor *tensor2, wf_scalar value) { \
     WF__OP(#name, NULL);                                                                                             \
@@ -318,6 +333,11 @@ static wf_status addc_over(const char *name, const wf__pw_def *def, const wf_ten
   wf_status wf_##name##_(wf_tensor *self, const wf_tensor *tensor1, const wf_tensor *tensor2, wf_scalar value) {     \
     WF__OP(#name "_", wf__self.pending);                                                                             \
     return addc_over(#name "_", &name##_def, (const wf_tensor *[]){self, tensor1, tensor2}, value);                  \
+  }                                                                                                                  \
+  wf_status wf_##name##_into(wf_tensor *dst, const wf_tensor *self, const wf_tensor *tensor1,                        \
+                             const wf_tensor *tensor2, wf_scalar value) {                                            \
+    WF__OP(#name, wf__self.pending);                                                                                 \
+    return addc_into(#name, &name##_def, dst, (const wf_tensor *[]){self, tensor1, tensor2}, value);                 \
   }
 
 ADDC_FORMS(addcmul)

@@ -1,4 +1,4 @@
-/* Results that the caller gives, for reductions and joins: dtypes, sizes, memory in common. Values and refusals are PyTorch's out=; where PyTorch
+/* Results that the caller gives: dtypes, sizes, memory in common. Values and refusals are PyTorch's out=; where PyTorch
  * reads what it has overwritten, the result here is the one of separate memory. */
 #include "op/geometry.h"
 
@@ -205,6 +205,100 @@ static void cat_and_stack_refuse_what_they_would_overwrite(void **state) {
   assert_elements_of(grid, 5, 5, 1, 6, 6, 1, 7, 7, 1, 8, 8, 1);
 }
 
+/* ---- the rest ---------------------------------------------------------------------------------------------------------------------------- */
+
+static void products_go_to_any_strides_and_over_their_own_factors(void **state) {
+  (void)state;
+  wf_tensor *a = x, *b = wf_reshape(wf_arange(wf_float(0), wf_float(12), wf_int(1), NULL), WF_SHAPE(3, 4));
+  wf_tensor *turned = wf_t(room(WF_F32, WF_SHAPE(4, 2))), *empty = wf_empty(WF_SHAPE(0), NULL);
+  assert_ok(wf_mm_into(turned, a, b));
+  assert_string_equal(geometry_text(turned), "[2, 4] [1, 2] +0");
+  assert_elements_of(turned, 20, 23, 26, 29, 56, 68, 80, 92);
+  wf_tensor *square = wf_reshape(wf_arange(wf_float(0), wf_float(9), wf_int(1), NULL), WF_SHAPE(3, 3));
+  wf_tensor *batch = wf_unsqueeze(wf_clone(square, WF_FORMAT_PRESERVE), 0);
+  assert_ok(wf_bmm_into(batch, batch, batch));
+  assert_elements_of(batch, 15, 18, 21, 42, 54, 66, 69, 90, 111);
+  assert_ok(wf_mm_into(square, square, square)); /* PyTorch gives 0 here */
+  assert_elements_of(square, 15, 18, 21, 42, 54, 66, 69, 90, 111);
+  wf_tensor *sum = wf_ones(WF_SHAPE(2, 4), NULL);
+  assert_ok(wf_addmm_into(sum, sum, a, b, wf_int(1), wf_int(1)));
+  assert_elements_of(sum, 21, 24, 27, 30, 57, 69, 81, 93);
+  assert_ok(wf_addmm_into(empty, wf_ones(WF_SHAPE(4), NULL), a, b, wf_int(2), wf_int(1)));
+  assert_elements_of(empty, 22, 25, 28, 31, 58, 70, 82, 94);
+  REFUSED(wf_mm_into(room(WF_F64, WF_SHAPE(2, 4)), a, b), WF_RUNTIME,
+          "Expected out tensor to have dtype float, but got double instead");
+  REFUSED(wf_mm_into(wf_expand(room(WF_F32, WF_SHAPE(1)), WF_SHAPE(2, 4)), a, b), WF_RUNTIME, INTERNAL_OVERLAP);
+  REFUSED(wf_mm_into(turned, a, a), WF_RUNTIME, "mm: mat1 and mat2 shapes cannot be multiplied (2x3 and 2x3)");
+}
+
+static void entries_are_taken_to_a_tensor_that_lies_apart(void **state) {
+  (void)state;
+  wf_tensor *swap = wf_from_data((const int64_t[]){1, 0}, WF_SHAPE(2), WF_I64),
+            *each = wf_from_data((const int64_t[]){1, 0, 1}, WF_SHAPE(1, 3), WF_I64);
+  wf_tensor *turned = wf_t(room(WF_F32, WF_SHAPE(3, 2))), *empty = wf_empty(WF_SHAPE(0), NULL);
+  assert_ok(wf_index_select_into(turned, x, 0, swap));
+  assert_string_equal(geometry_text(turned), "[2, 3] [1, 2] +0");
+  assert_elements_of(turned, 3, 4, 5, 0, 1, 2);
+  assert_ok(wf_gather_into(empty, x, 0, each));
+  assert_string_equal(geometry_text(empty), "[1, 3] [3, 1] +0");
+  assert_elements_of(empty, 3, 1, 5);
+  REFUSED(wf_index_select_into(x, x, 0, swap), WF_RUNTIME, PARTIAL_OVERLAP);
+  REFUSED(wf_gather_into(x, x, 0, each), WF_RUNTIME, PARTIAL_OVERLAP);
+  REFUSED(wf_index_select_into(room(WF_F64, WF_SHAPE(2, 3)), x, 0, swap), WF_RUNTIME,
+          "index_select(): self and result must have the same scalar type");
+  REFUSED(wf_gather_into(room(WF_F64, WF_SHAPE(1, 3)), x, 0, each), WF_RUNTIME,
+          "Expected out tensor to have dtype float, but got double instead");
+  assert_elements_of(x, 0, 1, 2, 3, 4, 5);
+}
+
+static void running_sums_may_run_over_their_input(void **state) {
+  (void)state;
+  wf_tensor *f64 = room(WF_F64, WF_SHAPE(2, 3));
+  assert_ok(wf_cumsum_into(f64, whole, 0, NONE));
+  assert_elements_of(f64, 0, 1, 2, 3, 5, 7);
+  assert_ok(wf_cumprod_into(whole, whole, 0, NONE));
+  assert_elements_of(whole, 0, 1, 2, 0, 4, 10);
+  assert_ok(wf_cumsum_into(x, x, 1, NONE));
+  assert_elements_of(x, 0, 1, 3, 3, 7, 12);
+  REFUSED(wf_cumsum_into(x, x, 0, WF_F64), WF_RUNTIME,
+          "Expected out tensor to have dtype double, but got float instead");
+  REFUSED(wf_cumsum_into(room(WF_BOOL, WF_SHAPE(2, 3)), x, 0, NONE), WF_NOT_IMPLEMENTED,
+          "\"cumsum_out_cpu\" not implemented for 'Bool'");
+}
+
+static void elementwise_forms_with_numbers_are_written_too(void **state) {
+  (void)state;
+  wf_tensor *to = room(WF_F32, WF_SHAPE(2, 3)), *f64 = room(WF_F64, WF_SHAPE(2, 3)),
+            *i64 = room(WF_I64, WF_SHAPE(2, 3));
+  assert_ok(wf_add_scalar_into(to, x, wf_int(2)));
+  assert_elements_of(to, 2, 3, 4, 5, 6, 7);
+  assert_ok(wf_sub_scalar_into(f64, x, wf_float(0.5)));
+  assert_elements_of(f64, -0.5, 0.5, 1.5, 2.5, 3.5, 4.5);
+  assert_ok(wf_mul_scalar_into(to, x, wf_int(3)));
+  assert_elements_of(to, 0, 3, 6, 9, 12, 15);
+  assert_ok(wf_div_scalar_into(to, whole, wf_int(2)));
+  assert_elements_of(to, 0, 0.5, 1, 1.5, 2, 2.5);
+  assert_ok(wf_remainder_scalar_into(i64, whole, wf_int(2)));
+  assert_elements_of(i64, 0, 1, 0, 1, 0, 1);
+  assert_ok(wf_pow_scalar_into(f64, x, wf_int(2)));
+  assert_elements_of(f64, 0, 1, 4, 9, 16, 25);
+  assert_ok(wf_pow_into(to, x, x));
+  assert_elements_of(to, 1, 1, 4, 27, 256, 3125);
+  assert_ok(wf_lerp_into(to, x, wf_add_scalar(x, wf_int(1)), wf_float(0.5)));
+  assert_elements_of(to, 0.5, 1.5, 2.5, 3.5, 4.5, 5.5);
+  assert_ok(wf_addcmul_into(to, x, x, x, wf_int(2)));
+  assert_elements_of(to, 0, 3, 10, 21, 36, 55);
+  assert_ok(wf_addcdiv_into(to, x, x, wf_ones(WF_SHAPE(3), NULL), wf_no_scalar()));
+  assert_elements_of(to, 0, 2, 4, 6, 8, 10);
+  assert_ok(wf_clamp_into(x, x, wf_int(1), wf_int(4)));
+  assert_elements_of(x, 1, 1, 2, 3, 4, 4);
+  REFUSED(wf_clamp_into(f64, x, wf_int(1), wf_no_scalar()), WF_RUNTIME, "Found dtype Double but expected Float");
+  REFUSED(wf_pow_scalar_into(i64, x, wf_int(2)), WF_RUNTIME,
+          "result type Float can't be cast to the desired output type Long");
+  REFUSED(wf_add_scalar_into(i64, x, wf_int(2)), WF_RUNTIME,
+          "result type Float can't be cast to the desired output type Long");
+}
+
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_scope, end_scope)
   const struct CMUnitTest tests[] = {
@@ -216,6 +310,10 @@ int main(void) {
       TEST(gradients_are_refused),
       TEST(cat_and_stack_convert_on_the_way_and_keep_strides),
       TEST(cat_and_stack_refuse_what_they_would_overwrite),
+      TEST(products_go_to_any_strides_and_over_their_own_factors),
+      TEST(entries_are_taken_to_a_tensor_that_lies_apart),
+      TEST(running_sums_may_run_over_their_input),
+      TEST(elementwise_forms_with_numbers_are_written_too),
   };
   return cmocka_run_group_tests_name("op/into", tests, NULL, NULL);
 }
