@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <weft/weft.h>
+#include "base/host.h"
 
 #define INTERNAL_OVERLAP                                                                                              \
   "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please " \
@@ -299,6 +300,43 @@ static void elementwise_forms_with_numbers_are_written_too(void **state) {
           "result type Float can't be cast to the desired output type Long");
 }
 
+/* Each allocation of these calls fails once: results keep what they had, and their sizes. */
+static void a_failed_allocation_changes_no_result(void **state) {
+  (void)state;
+  wf_tensor *rows[] = {x, x}, *swap = wf_from_data((const int64_t[]){1, 0}, WF_SHAPE(2), WF_I64);
+  wf_tensor *mask = wf_from_data((const bool[]){true, false, true}, WF_SHAPE(3), WF_BOOL),
+            *half = wf_full(WF_SHAPE0, wf_float(0.5), NULL);
+  bool failed = true;
+  for (int64_t k = 1; failed; k++) {
+    wf_scope inner = wf_scope_begin();
+    wf_tensor *within = wf_clone(x, WF_FORMAT_PRESERVE), *small = wf_clone(wf_select(x, 0, 1), WF_FORMAT_PRESERVE),
+              *square = wf_mm(wf_t(x), x), *filled = wf_clone(x, WF_FORMAT_PRESERVE);
+    wf_tensor *all[] = {within, small, square, filled};
+    double before[4][16], after[16];
+    for (int i = 0; i < 4; i++) elements_of(all[i], before[i]);
+    wf__fault_at(k);
+    wf_status done[] = {wf_sum_into(wf_select(within, 0, 0), within, FIRST, false, NONE), WF_OK, WF_OK, WF_OK};
+    if (!done[0]) done[1] = wf_cat_into(small, (wf_tensors){rows, 2}, 0);
+    if (!done[0] && !done[1]) done[2] = wf_mm_into(square, square, square);
+    if (!done[0] && !done[1] && !done[2])
+      done[3] = wf_index_put_(filled, (wf_tensors){(wf_tensor *[]){NULL, mask}, 2}, half, false);
+    wf__fault_at(0);
+    wf_error error = wf_error_take();
+    failed = error.status != WF_OK;
+    assert_true(!failed || error.status == WF_NO_MEMORY);
+    for (int i = 0; i < 4; i++) {
+      if (!failed || !done[i]) continue; /* the one that failed */
+      int64_t n = elements_of(all[i], after);
+      assert_int_equal(n, i == 1 ? 3 : i == 2 ? 9 : 6);
+      assert_memory_equal(after, before[i], (size_t)n * sizeof *after);
+      assert_int_equal(wf_version_of(all[i]), 0);
+    }
+    wf_scope_end(inner, NULL);
+  }
+  assert_ok(wf_index_select_into(x, wf_neg(x), 0, swap)); /* and everything still works */
+  assert_elements_of(x, -3, -4, -5, 0, -1, -2);
+}
+
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_scope, end_scope)
   const struct CMUnitTest tests[] = {
@@ -314,6 +352,7 @@ int main(void) {
       TEST(entries_are_taken_to_a_tensor_that_lies_apart),
       TEST(running_sums_may_run_over_their_input),
       TEST(elementwise_forms_with_numbers_are_written_too),
+      TEST(a_failed_allocation_changes_no_result),
   };
   return cmocka_run_group_tests_name("op/into", tests, NULL, NULL);
 }
