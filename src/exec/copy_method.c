@@ -3,7 +3,7 @@
 #include "exec/copy_method.h"
 
 #include "base/cpu.h"
-#include "kernel/kernel.h"
+#include "kernel/tables.h"
 
 /* Measured with buffers that rotate, against memcpy: a copy gains 1.65 at 4 MiB, 1.4 at 64 MiB; a transpose goes from 0.3 to 0.9 at 4 MiB and
  * from 0.35 to 1.2 at 64 MiB. Below, the reader finds the result in its cache. The size of the last cache doesn't help: a virtual machine
@@ -16,9 +16,9 @@ int64_t wf__copy_stream_from = (int64_t)2 << 20;
 /* Short runs that agree on both sides needn't be gathered for whole lines: by plain stores [8,512,12,64] f32 to [8,12,512,64], 12 MiB, runs
  * at 15 to 18 GB/s where both sides are in the cache, past it at 12 to 14; from memory both make 10 to 11. */
 #define SHORT_RUNS_STREAM_FROM (16 * wf__copy_stream_from)
-#define RUN_BYTES 256         /* shorter runs of the destination consist of their ends, which don't go past the cache */
 #define STRAIGHT_BYTES 256    /* of the source's rows, from which on transposing straight into place wins over tiles */
 #define BAND_BYTES 4096       /* of the source's rows that are turned at a time: see kernel/transpose.isa.c */
+#define NARROW 3              /* columns or rows from which on squares are worth it in a tile of more dims than those */
 #define TILE_BYTES (16 << 10) /* smaller tiles cost more than what they move */
 
 static int64_t greater(int64_t a, int64_t b) { return a > b ? a : b; }
@@ -155,17 +155,17 @@ static bool is_chain(const wf__copy_method *m, const uint8_t *dims, int n, bool 
   return true;
 }
 
-/* Places of a tile in its buffer, in the destination's order; a line is left out behind runs of columns that would meet in one place of the
- * cache. Returns its bytes. */
+/* Places of a tile in its buffer, in the destination's order. Runs begin on lines, with room for a line before each, and don't meet in one place
+ * of the cache. Returns its bytes. */
 static int64_t lay_out_buffer(wf__copy_method *m, int64_t size) {
   int64_t stride = size;
   for (int d = m->ndim - 1; d >= 0; d--) {
     if (m->dim[d].extent == 1) continue;
     m->dim[d].buffer = stride;
     stride *= m->dim[d].extent;
-    if (m->ndim - d == m->run && stride % 512 == 0) stride += LINE;
+    if (m->ndim - d == m->run) stride = wf__lines_pitch((stride + 2 * LINE - 1) / LINE * LINE);
   }
-  return stride;
+  return stride + LINE;
 }
 
 /* Rows of the source that many columns apart would meet in one place of the first cache (64 sets of 12 lines) before their lines are used up. */
@@ -176,37 +176,45 @@ static bool collides(const wf__copy_method *m, int64_t columns) {
   return columns > 8 * sets;
 }
 
+/* Alternating elements have shuffles of their own, when all of one side's are in the tile. */
+static wf__copy_turn turn_of(const wf__copy_method *m, int64_t columns, int64_t rows, int64_t size) {
+  if (m->dim[m->fastest].from != m->from_size || m->cast == WF__CAST_BEFORE || size > 8) return WF__TURN_SQUARES;
+  const wf__copy_dim *row = &m->dim[m->row[m->rows - 1]], *column = &m->dim[m->column[m->columns - 1]];
+  if (rows <= 4 && row->extent == row->size && is_chain(m, m->column, m->columns, true, rows * size))
+    return WF__TURN_SPLIT;
+  if (columns <= 4 && column->extent == column->size && is_chain(m, m->row, m->rows, false, columns * size))
+    return WF__TURN_JOIN;
+  return WF__TURN_SQUARES;
+}
+
+static void lay_out(wf__copy_method *m, int64_t size, bool buffered) {
+  m->buffered = buffered;
+  for (int d = 0; d < m->ndim && !buffered; d++) m->dim[d].buffer = m->dim[d].to;
+  m->tile_bytes = buffered ? lay_out_buffer(m, size) : 0;
+}
+
 /* How a tile of these extents is turned. False when it is too large. */
 static bool settle_tile(wf__copy_method *m, const uint8_t *order, int n) {
   group_dims(m, order, n);
   int64_t columns = extents_of(m, m->column, m->columns), rows = extents_of(m, m->row, m->rows);
+  int64_t fewer = smaller(columns, rows);
   bool gaps = m->dim[m->ndim - 1].to != m->to_size, apart = m->dim[m->fastest].from != m->from_size;
   int64_t run = m->to_size;
   for (int d = m->ndim - 1; d >= m->ndim - m->run; d--) run *= m->dim[d].extent;
-  m->stream = m->stream && run >= RUN_BYTES && !gaps;
+  m->stream = m->stream && run >= WF__COPY_RUN_BYTES && !gaps;
   m->staged = false;
   m->cast = m->converts ? WF__CAST_AFTER : WF__CAST_NONE;
-  bool moves =
-      m->columns == 0 || m->rows == 0 || (m->others && smaller(columns, rows) < 4) || smaller(columns, rows) < 2;
-  if (!moves && m->from_size > m->to_size && rows >= 16 && !m->scaled) m->cast = WF__CAST_BEFORE;
+  bool lone = m->columns == 0 || m->rows == 0 || fewer < 2, narrow = lone || (m->others && fewer < NARROW);
+  if (!narrow && m->from_size > m->to_size && rows >= 16 && !m->scaled) m->cast = WF__CAST_BEFORE;
   int64_t size = m->cast == WF__CAST_BEFORE ? m->to_size : m->from_size;
-  bool lone = moves && m->fastest != m->ndim - 1;
-  m->buffered = m->stream || lone || m->cast == WF__CAST_AFTER || (gaps && !moves);
-  m->tile_bytes = m->buffered ? lay_out_buffer(m, size) : 0;
-  m->turn = WF__TURN_SQUARES;
-  if (moves) {
-    m->turn = WF__TURN_MOVES;
-  } else if (!apart && m->cast != WF__CAST_BEFORE && size <= 8) {
-    bool whole_rows = m->dim[m->row[m->rows - 1]].extent == m->dim[m->row[m->rows - 1]].size;
-    bool whole_columns = m->dim[m->column[m->columns - 1]].extent == m->dim[m->column[m->columns - 1]].size;
-    if (rows <= 4 && whole_rows && is_chain(m, m->column, m->columns, true, rows * size)) m->turn = WF__TURN_SPLIT;
-    else if (columns <= 4 && whole_columns && is_chain(m, m->row, m->rows, false, columns * size))
-      m->turn = WF__TURN_JOIN;
-  }
+  lay_out(m, size, m->stream || m->cast == WF__CAST_AFTER || gaps);
+  m->turn = lone ? WF__TURN_MOVES : turn_of(m, columns, rows, size);
+  if (m->turn == WF__TURN_SQUARES && narrow) m->turn = WF__TURN_MOVES;
+  if (m->turn == WF__TURN_MOVES) lay_out(m, size, m->stream || m->cast == WF__CAST_AFTER || m->fastest != m->ndim - 1);
   int64_t stage = 0;
   if (m->turn == WF__TURN_SQUARES) {
-    m->staged = apart || m->cast == WF__CAST_BEFORE || collides(m, columns);
-    m->stage_pitch = rows * size + (rows * size % 512 ? 0 : LINE);
+    m->staged = apart || m->cast == WF__CAST_BEFORE || collides(m, smaller(columns, WF__COPY_STRIP));
+    m->stage_pitch = wf__lines_pitch(rows * size);
     stage = m->staged ? smaller(columns, WF__COPY_STRIP) * m->stage_pitch : 0;
   }
   bool listed = m->turn == WF__TURN_SQUARES;
@@ -234,14 +242,14 @@ static int64_t tile_elements(const wf__copy_method *m) {
   return count;
 }
 
-/* A tile of a run of the destination by a run of the source, both long enough to be worth going to memory for. Measured beside memcpy with
- * tiles of 64 KiB (4099 squared, f32, one core): runs of 1 KiB by 256 bytes reach 0.75, 256 by 256 bytes 0.65, 2 KiB by 128 bytes 0.6. */
+/* A tile of a run of the destination by a run of the source, both long enough to be worth going to memory for: the longer the better until tiles
+ * exceed a share of the second cache (4099 squared, one core, Zen 5: f32 512 by 128 bytes 0.39 of memcpy, 512 by 512 0.60, f16 0.39 and 0.56; bytes
+ * 512 by 128 0.34, 256 by 512 0.46). */
 static void choose_tile(wf__copy_method *m) {
-  static const int16_t to_bytes[] = {512, 1024, 1024, 1024, 2048}, from_bytes[] = {128, 128, 256, 512, 512};
   uint8_t order[WF_MAX_DIMS];
-  int n = by_source(m, order), log = __builtin_ctzll((uint64_t)greater(m->to_size, m->from_size));
+  int n = by_source(m, order);
   bool stream = m->stream;
-  int64_t to = to_bytes[log], from = from_bytes[log], most = greater(m->to_size, m->from_size);
+  int64_t most = greater(m->to_size, m->from_size), to = most == 1 ? 512 : 1024, from = 1024;
   if (m->to_size < m->from_size) from *= m->from_size / m->to_size; /* rows that are converted first should be long */
   if (m->count * most <= TILE_BYTES && try_tile(m, order, n, INT64_MAX / 2, INT64_MAX / 2, stream)) return;
   while (!try_tile(m, order, n, to, from, stream) && (to > LINE || from > LINE)) {
@@ -299,7 +307,7 @@ static void choose_rows(wf__copy_method *m, const char *why) {
   const wf__copy_dim *last = &m->dim[m->ndim ? m->ndim - 1 : 0];
   int64_t run = m->ndim ? last->size * m->to_size : m->to_size;
   m->how = WF__COPY_ROWS;
-  m->stream = m->stream && run >= RUN_BYTES && (m->ndim == 0 || last->to == m->to_size);
+  m->stream = m->stream && run >= WF__COPY_RUN_BYTES && (m->ndim == 0 || last->to == m->to_size);
   m->why = why;
 }
 

@@ -74,9 +74,11 @@ extern int64_t wf__copy_stream_from;
 #define WF__COPY_LINE 64
 #define WF__COPY_STAGED_ROW 512         /* most bytes of a row that STRAIGHT stages, */
 #define WF__COPY_LINES_STAGE (80 << 10) /* and of all of them, with what lies between */
-#define WF__COPY_BUFFER (128 << 10)     /* most bytes of a tile's buffer */
-#define WF__COPY_STRIP 64               /* columns of a tile that are turned, and staged, at a time */
-#define WF__COPY_STAGE (64 << 10)       /* most bytes of a stage */
-#define WF__COPY_PLACES 4096            /* most columns, and rows, of a tile of squares */
+#define WF__COPY_BUFFER (168 << 10)     /* most bytes of a tile's buffer */
+#define WF__COPY_RUN_BYTES \
+  256                     /* shorter runs of the destination consist of their ends, which don't go past the cache */
+#define WF__COPY_STRIP 64 /* columns of a tile that are turned, and staged, at a time */
+#define WF__COPY_STAGE (64 << 10) /* most bytes of a stage */
+#define WF__COPY_PLACES 4096      /* most columns, and rows, of a tile of squares */
 
 #endif

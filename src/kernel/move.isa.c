@@ -28,13 +28,23 @@ static inline void stream_line(char *dst, const char *src) {
 #endif
 }
 
+/* Less than a line. */
+static inline void move_part(char *dst, const char *src, int64_t n) {
+#if defined(__AVX512F__)
+  __mmask64 part = ((__mmask64)1 << n) - 1;
+  _mm512_mask_storeu_epi8(dst, part, _mm512_maskz_loadu_epi8(part, src));
+#else
+  memcpy(dst, src, (size_t)n);
+#endif
+}
+
 static void stream_bytes(void *dst, const void *src, int64_t bytes) {
   char *d = dst;
   const char *s = src;
   int64_t i = to_line(d, bytes);
-  memcpy(d, s, (size_t)i);
+  if (i) move_part(d, s, i);
   for (; i + LINE <= bytes; i += LINE) stream_line(d + i, s + i);
-  memcpy(d + i, s + i, (size_t)(bytes - i));
+  if (i < bytes) move_part(d + i, s + i, bytes - i);
 }
 
 static void fill_bytes(void *dst, const void *pattern, int64_t bytes, bool stream) {

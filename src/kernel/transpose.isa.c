@@ -255,8 +255,9 @@ typedef struct asked {
 
 static inline void ask(asked *next, int64_t lines) {
   for (; lines > 0 && next->rows > 0; lines--) {
-    __builtin_prefetch(next->row + next->at, 0, 2);
-    next->at += LINE;
+    const char *p = next->row + next->at;
+    __builtin_prefetch(p, 0, 2);
+    next->at += LINE - (int64_t)((uintptr_t)p % LINE);
     if (next->at < next->length) continue;
     next->at = 0;
     next->row += next->stride;

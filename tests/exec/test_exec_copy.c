@@ -140,6 +140,38 @@ static void transposes_onto_whole_lines_convert_on_the_way(void **state) {
   assert_ok(wf_set_num_threads(1));
 }
 
+/* Rows of the destination that are cut by tiles and begin anywhere in a line, the source's fastest dim outside or in the middle. */
+static void check_cut_rows(uint64_t *seed) {
+  wf_plan plan = {.family = WF_FAMILY_COPY, .operands = 2, .outputs = 1, .ndim = 3};
+  draw_dtypes(&plan, seed);
+  int64_t to = (int64_t)wf_dtype_size(plan.operand[0].dtype), from = (int64_t)wf_dtype_size(plan.operand[1].dtype);
+  const int64_t size[] = {1 + (int64_t)(random_next(seed) % 5), 100 + (int64_t)(random_next(seed) % 500),
+                          300 + (int64_t)(random_next(seed) % 1200)};
+  int64_t gap = random_next(seed) % 2 ? to * (int64_t)(random_next(seed) % 5) : 0;
+  const int64_t dst[] = {size[1] * (size[2] * to + gap), size[2] * to + gap, to};
+  const int64_t by_planes[] = {from, from * size[0], from * size[0] * size[1]};
+  const int64_t by_rows[] = {size[1] * size[2] * from, from, from * size[1]};
+  memcpy(plan.size, size, sizeof size);
+  memcpy(plan.operand[0].stride, dst, sizeof dst);
+  memcpy(plan.operand[1].stride, random_next(seed) % 2 ? by_planes : by_rows, sizeof by_rows);
+  const int64_t bytes[] = {size[0] * dst[0], size[0] * size[1] * size[2] * from};
+  const size_t offset[] = {random_next(seed) % 8 * (size_t)to, random_next(seed) % 8 * (size_t)from};
+  check_plan(&plan, bytes, offset, true, seed);
+}
+
+static void lines_that_tiles_share_are_stored_whole(void **state) {
+  (void)state;
+  uint64_t seed = 78;
+  int64_t stream_from = wf__copy_stream_from;
+  wf__copy_stream_from = 0;
+  for (int threads = 1; threads <= 3; threads++) {
+    assert_ok(wf_set_num_threads(threads));
+    for (int i = 0; i < 8; i++) check_cut_rows(&seed);
+  }
+  wf__copy_stream_from = stream_from;
+  assert_ok(wf_set_num_threads(1));
+}
+
 static void a_large_copy_is_the_same_on_any_number_of_threads(void **state) {
   (void)state;
   enum { ROWS = 517, COLS = 803 };
@@ -207,6 +239,7 @@ static void nothing_is_touched_when_a_size_is_zero(void **state) {
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(random_copies_equal_a_loop_over_indices),
     cmocka_unit_test(transposes_onto_whole_lines_convert_on_the_way),
+    cmocka_unit_test(lines_that_tiles_share_are_stored_whole),
     cmocka_unit_test(a_large_copy_is_the_same_on_any_number_of_threads),
     cmocka_unit_test(copies_beyond_the_cache_arrive_as_well),
     cmocka_unit_test(a_plan_without_a_source_fills),
