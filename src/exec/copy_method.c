@@ -14,7 +14,8 @@ int64_t wf__copy_stream_from = (int64_t)2 << 20;
 #define ROW_BYTES \
   512 /* rows that are written one by one: 0.84 of memcpy at 512 bytes, 1.13 at 768; in tiles 0.88, 0.93 */
 /* Short runs that agree on both sides needn't be gathered for whole lines: by plain stores [8,512,12,64] f32 to [8,12,512,64], 12 MiB, runs
- * at 15 to 18 GB/s where both sides are in the cache, past it at 12 to 14; from memory both make 10 to 11. */
+ * at 15 to 18 GB/s where both sides are in the cache, past it at 12 to 14; from memory both make 10 to 11. That is a Xeon; a Zen 5 makes 20 from
+ * memory by plain stores, 31 past the cache, and past it is faster from the cache as well. */
 #define SHORT_RUNS_STREAM_FROM (16 * wf__copy_stream_from)
 #define STRAIGHT_BYTES 256    /* of the source's rows, from which on transposing straight into place wins over tiles */
 #define BAND_BYTES 4096       /* of the source's rows that are turned at a time: see kernel/transpose.isa.c */
@@ -102,7 +103,8 @@ static void reach(wf__copy_method *m, const uint8_t *order, int n, int64_t size,
     int64_t stride = source ? d->from : d->to, want = (bytes + run - 1) / run;
     if (i > 0 && stride != next) return;
     if (want < d->size) {
-      int64_t pieces = (d->size + want - 1) / want, line = i == 0 && LINE > size ? LINE / size : 1;
+      bool fastest = i == 0 || order[i] == m->ndim - 1;
+      int64_t pieces = (d->size + want - 1) / want, line = fastest && LINE > size ? LINE / size : 1;
       want = (d->size + pieces - 1) / pieces;
       want = smaller((want + line - 1) / line * line, d->size);
     }
@@ -178,7 +180,7 @@ static bool collides(const wf__copy_method *m, int64_t columns) {
 
 /* Alternating elements have shuffles of their own, when all of one side's are in the tile. */
 static wf__copy_turn turn_of(const wf__copy_method *m, int64_t columns, int64_t rows, int64_t size) {
-  if (m->dim[m->fastest].from != m->from_size || m->cast == WF__CAST_BEFORE || size > 8) return WF__TURN_SQUARES;
+  if (m->dim[m->fastest].from != m->from_size || size > 8) return WF__TURN_SQUARES;
   const wf__copy_dim *row = &m->dim[m->row[m->rows - 1]], *column = &m->dim[m->column[m->columns - 1]];
   if (rows <= 4 && row->extent == row->size && is_chain(m, m->column, m->columns, true, rows * size))
     return WF__TURN_SPLIT;
@@ -205,12 +207,16 @@ static bool settle_tile(wf__copy_method *m, const uint8_t *order, int n) {
   m->staged = false;
   m->cast = m->converts ? WF__CAST_AFTER : WF__CAST_NONE;
   bool lone = m->columns == 0 || m->rows == 0 || fewer < 2, narrow = lone || (m->others && fewer < NARROW);
-  if (!narrow && m->from_size > m->to_size && rows >= 16 && !m->scaled) m->cast = WF__CAST_BEFORE;
-  int64_t size = m->cast == WF__CAST_BEFORE ? m->to_size : m->from_size;
-  lay_out(m, size, m->stream || m->cast == WF__CAST_AFTER || gaps);
+  int64_t size = m->from_size;
+  lay_out(m, size, m->stream || m->converts || gaps);
   m->turn = lone ? WF__TURN_MOVES : turn_of(m, columns, rows, size);
   if (m->turn == WF__TURN_SQUARES && narrow) m->turn = WF__TURN_MOVES;
-  if (m->turn == WF__TURN_MOVES) lay_out(m, size, m->stream || m->cast == WF__CAST_AFTER || m->fastest != m->ndim - 1);
+  if (m->turn == WF__TURN_MOVES) lay_out(m, size, m->stream || m->converts || m->fastest != m->ndim - 1);
+  if (m->turn == WF__TURN_SQUARES && m->to_size < size && rows >= 16 && !m->scaled) {
+    m->cast = WF__CAST_BEFORE;
+    size = m->to_size;
+    lay_out(m, size, m->stream || gaps);
+  }
   int64_t stage = 0;
   if (m->turn == WF__TURN_SQUARES) {
     m->staged = apart || m->cast == WF__CAST_BEFORE || collides(m, smaller(columns, WF__COPY_STRIP));
@@ -330,7 +336,7 @@ static void choose_copy(const wf_plan *plan, wf__copy_method *m) {
     choose_rows(m, "the same dim is fastest on both sides: row by row");
   } else {
     bool alike = m->fastest == m->ndim - 1;
-    if (alike) m->stream = m->count * m->to_size >= SHORT_RUNS_STREAM_FROM;
+    if (alike && !wf__cpu_is_amd()) m->stream = m->count * m->to_size >= SHORT_RUNS_STREAM_FROM;
     choose_transposed(m, plan->operand[0].data);
     if (alike) m->why = "short runs that are consecutive on both sides are gathered in tiles";
   }

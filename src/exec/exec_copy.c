@@ -52,6 +52,12 @@ static void repeat_element(const wf__copy_row *row, char *dst, const char *src, 
   row->kernels->fill(dst, pattern, n * row->to_size, row->stream);
 }
 
+/* So that blocks that go past the cache begin on lines. */
+static int64_t elements_to_line(const wf__copy_row *row, const char *dst) {
+  int64_t elements = (int64_t)(-(uintptr_t)dst % WF__COPY_LINE) / row->to_size;
+  return elements ? elements : BLOCK;
+}
+
 void wf__copy_row_move(const wf__copy_row *row, char *dst, const char *src, int64_t from_stride, int64_t n,
                        int64_t by) {
   bool from_consecutive = from_stride == row->from_size, to_consecutive = row->to_stride == row->to_size;
@@ -65,9 +71,11 @@ void wf__copy_row_move(const wf__copy_row *row, char *dst, const char *src, int6
     row->kernels->scatter[row->to_log](dst, row->to_stride, src, n);
   } else {
     int64_t step = row->scale ? row->scale->step * (int64_t)sizeof(float) : 0;
-    for (int64_t i = 0; i < n; i += BLOCK)
-      move_block(row, dst + i * row->to_stride, src + i * from_stride, from_stride, n - i < BLOCK ? n - i : BLOCK,
-                 by + i * step);
+    int64_t count = to_consecutive && row->stream ? elements_to_line(row, dst) : BLOCK;
+    for (int64_t i = 0; i < n; i += count, count = BLOCK) {
+      if (count > n - i) count = n - i;
+      move_block(row, dst + i * row->to_stride, src + i * from_stride, from_stride, count, by + i * step);
+    }
   }
 }
 
