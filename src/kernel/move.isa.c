@@ -10,6 +10,7 @@
 #endif
 
 #define LINE 64
+#define MEMCPY_FROM 1024 /* bytes of a run that are worth a call */
 
 /* ---- runs ------------------------------------------------------------------------------------------------------------------- */
 
@@ -79,6 +80,13 @@ static void move_units(void *dst, int64_t dst_stride, const void *src, int64_t s
   const char *s = src;
   if (unit >= 16 && unit <= 32) {
     TWO_MOVES(16)
+  } else if (unit >= MEMCPY_FROM) {
+    for (int64_t i = 0; i < n; i++, d += dst_stride, s += src_stride) memcpy(d, s, (size_t)unit);
+  } else if (unit >= LINE) {
+    for (int64_t i = 0; i < n; i++, d += dst_stride, s += src_stride) {
+      for (int64_t at = 0; at + LINE < unit; at += LINE) memcpy(d + at, s + at, LINE);
+      memcpy(d + unit - LINE, s + unit - LINE, LINE);
+    }
   } else if (unit > 32) {
     for (int64_t i = 0; i < n; i++, d += dst_stride, s += src_stride) {
       int64_t at = 0;
