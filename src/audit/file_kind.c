@@ -9,6 +9,8 @@ static int begins(const char *text, size_t n, const char *with) {
   return n >= length && !memcmp(text, with, length);
 }
 
+static int is_space(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
+
 static int has(const char *text, size_t n, const char *word) { return memmem(text, n, word, strlen(word)) != NULL; }
 
 /* Both are JSON; a memory timeline is a list of two or more lists of numbers, a trace has events. */
@@ -21,7 +23,7 @@ static wf__file_kind kind_of_json(const char *text, size_t n) {
     return WF__FILE_JSON;
   }
   size_t i = 1;
-  while (i < n && strchr(" \t\r\n", text[i])) i++;
+  while (i < n && is_space(text[i])) i++;
   if (i < n && text[i] == '{') return has(text, n, "\"ph\"") ? WF__FILE_TRACE : WF__FILE_JSON;
   return i < n && text[i] == '[' ? WF__FILE_MEMORY_TIMELINE : WF__FILE_JSON;
 }
@@ -34,7 +36,7 @@ wf__file_kind wf__file_kind_of(const void *bytes, size_t n) {
   if (begins(text, n, "PK\x03\x04") || begins(text, n, "PK\x05\x06")) return WF__FILE_ZIP;
   if (n > 9 && text[8] == '{' && !text[7] && !text[6]) return WF__FILE_SAFETENSORS;
   if (begins(text, n, "\xef\xbb\xbf")) text += 3, n -= 3;
-  while (n && strchr(" \t\r\n", *text)) text++, n--;
+  while (n && is_space(*text)) text++, n--;
   if (!n) return WF__FILE_EMPTY;
   if (begins(text, n, "Thread,Time,Action,Pointer,Size,Stream")) return WF__FILE_RMM_LOG;
   if (*text == '<') return WF__FILE_HTML;

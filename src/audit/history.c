@@ -397,7 +397,12 @@ static void find_peaks(wf__history *h) {
 
 wf_status wf__history_make(wf__history *h, const wf_snapshot *s, int device) {
   *h = (wf__history){.snapshot = s, .device = device};
-  WF__CHECK(has_device(s, device), WF_VALUE, "%s: nothing was recorded of device %d", s->name, device);
+  if (!has_device(s, device)) {
+    wf__fail(WF_VALUE, "%s: nothing was recorded of device %d", s->name, device);
+    wf__hint("%s", s->segments.n ? "leave --device away: the one that has most reserved is taken"
+                                 : "call torch.cuda.memory._record_memory_history() before what should be looked at");
+    return WF_VALUE;
+  }
   wf__snap_trace trace = wf__snap_trace_of(s, device);
   h->events = trace.count ? s->events.at + trace.first : NULL;
   h->n = trace.count;

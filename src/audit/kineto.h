@@ -89,6 +89,7 @@ typedef struct wf__kineto {
   uint32_t forward_slots;
 
   int64_t seen, skipped; /* elements of traceEvents; of these, damaged or of no use */
+  int64_t counted;       /* those that count as events of their name */
   bool truncated;        /* the input ended inside */
   bool interrupted;      /* the caller stopped the reading */
   bool damaged_outside;  /* damage that isn't an event's */

@@ -273,6 +273,7 @@ static wf_status take(wf__kineto *k, raw *e) {
       return WF_OK;
     }
     k->names.at[e->name].count++;
+    k->counted++;
     if (is_kept(k, e)) return keep(k, e);
   } else if (!e->phase) {
     k->skipped++;
@@ -428,6 +429,16 @@ static wf_status read_all(reading *r) {
   return r->s.status;
 }
 
+/* A trace of nothing would be judged faultless. */
+static wf_status check_events(const wf__kineto *k) {
+  if (k->counted || k->interrupted) return WF_OK;
+  const char *why = k->skipped ? " that can be read" : k->truncated ? " before it is cut off" : "";
+  wf__fail(WF_VALUE, "%s: a trace without any event%s", k->path, why);
+  wf__hint(
+      "what should be judged must run inside of `with torch.profiler.profile(...) as p:`, and with a schedule in its active steps");
+  return WF_VALUE;
+}
+
 /* What began and never ended lasts to the end of the trace. */
 static void close_all(wf__kineto *k) {
   for (uint32_t i = 0; i < k->n; i++) {
@@ -448,8 +459,9 @@ wf_status wf__kineto_read(wf__kineto *k, const char *path, wf__kineto_progress p
   if (!status) status = read_all(&r);
   wf__scanner_close(&r.s);
   wf__input_close(input);
-  if (status == WF_IO)
+  if (status == WF_IO && *wf_error_peek().hint)
     wf__hint("copy it again; of a gzip file that is cut off, `gzip -dc FILE >part.json` saves what is there");
+  if (!status) status = check_events(k);
   if (status) return status;
   close_all(k);
   return wf__kineto_order(k);

@@ -16,7 +16,9 @@ typedef struct reader {
 } reader;
 
 static wf_status bad_line(const reader *r, const char *what) {
-  return wf__fail(WF_VALUE, "%s:%lld: not a line of an RMM log: %s", r->s->name, (long long)r->line, what);
+  wf__fail(WF_VALUE, "%s:%lld: not a line of an RMM log: %s", r->s->name, (long long)r->line, what);
+  wf__hint("RMM writes one with RMM_LOG_FILE; of a log that is cut off, remove the last line");
+  return WF_VALUE;
 }
 
 /* "12:34:56.123456" or with a colon before the fraction. */

@@ -87,13 +87,12 @@ static wf_status read_kind(wf_snapshot *s, wf__input *input, const wf_snapshot_o
   wf__file_kind kind = wf__file_kind_of(first, (size_t)n);
   if (kind == WF__FILE_PICKLE) {
     wf_status status = wf__snap_read_pickle(s, input, options);
-    if (status == WF_VALUE && !*wf_error_peek().hint)
-      wf__hint(
-          "nothing in it was executed; a snapshot that can be read is written by "
-          "torch.cuda.memory._dump_snapshot(\"FILE.pickle\")");
-    return status;
+    return status ? status : finish(s);
   }
-  if (kind == WF__FILE_RMM_LOG) return wf__snap_read_log(s, input, options);
+  if (kind == WF__FILE_RMM_LOG) {
+    wf_status status = wf__snap_read_log(s, input, options);
+    return status ? status : finish(s);
+  }
   wf__fail(WF_VALUE, "%s: not a memory snapshot: %s", s->name, wf__file_kind_name(kind));
   wf__hint("%s", wf__file_kind_advice(kind));
   return WF_VALUE;
@@ -110,8 +109,11 @@ wf_snapshot *wf_snapshot_read(const char *path, const wf_snapshot_options *optio
   wf_status status = input ? read_kind(s, input, options) : WF_IO;
   if (input) s->bytes = wf__input_position(input);
   wf__input_close(input);
-  if (!status) status = finish(s);
   if (!status) return s;
+  if (status == WF_VALUE && !*wf_error_peek().hint)
+    wf__hint(
+        "nothing in it was executed; a snapshot that can be read is written by "
+        "torch.cuda.memory._dump_snapshot(\"FILE.pickle\")");
   wf_snapshot_free(s);
   return NULL;
 }

@@ -34,6 +34,13 @@ static bool fail(wf__input *in, const char *text) {
   return false;
 }
 
+/* What zlib finds wrong with the data. */
+static bool fail_data(wf__input *in, const char *text) {
+  fail(in, text);
+  wf__hint("copy it again from where it was written");
+  return false;
+}
+
 static bool fail_system(wf__input *in, int error) {
   char text[128];
   return fail(in, strerror_r(error, text, sizeof text));
@@ -151,7 +158,7 @@ static bool next_member(wf__input *in) {
   }
   while (left(in)) {
     for (size_t i = in->begin; i < in->end; i++)
-      if (in->buffer[i]) return fail(in, "something follows the compressed data that isn't gzip");
+      if (in->buffer[i]) return fail_data(in, "something follows the compressed data that isn't gzip");
     in->begin = in->end = 0;
     if (!fill(in)) return false;
   }
@@ -160,7 +167,7 @@ static bool next_member(wf__input *in) {
 
 static bool inflate_some(wf__input *in, unsigned char *to, size_t room, size_t *got) {
   if (!at_least(in, 1)) return false;
-  if (!left(in)) return fail(in, "the compressed data is cut off");
+  if (!left(in)) return fail_data(in, "the compressed data is cut off");
   in->z.next_in = in->buffer + in->begin;
   in->z.avail_in = (uInt)left(in);
   in->z.next_out = to;
@@ -170,7 +177,7 @@ static bool inflate_some(wf__input *in, unsigned char *to, size_t room, size_t *
   *got = room - in->z.avail_out;
   if (result == Z_STREAM_END) in->in_member = false;
   else if (result == Z_MEM_ERROR) return fail(in, "no memory to decompress");
-  else if (result != Z_OK) return fail(in, "the compressed data is damaged");
+  else if (result != Z_OK) return fail_data(in, "the compressed data is damaged");
   return true;
 }
 

@@ -12,8 +12,10 @@
 
 int fail_with_error(const char *command, int code) {
   wf_error e = wf_error_take();
-  fprintf(stderr, "weft %s: %s\n", command, e.text);
-  if (*e.hint) fprintf(stderr, "  %s\n", e.hint);
+  size_t n = strlen(e.text);
+  const char *stop = n && strchr(".!?", e.text[n - 1]) ? " " : "; ";
+  if (strchr(e.text, '\n') || strchr(e.hint, '\n')) stop = "\n  "; /* as PyTorch's texts of several lines */
+  fprintf(stderr, "weft %s: %s%s%s\n", command, e.text, *e.hint ? stop : "", e.hint);
   return code;
 }
 

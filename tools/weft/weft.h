@@ -25,7 +25,7 @@ int command_copy_plan(int argc, char **argv);
 int command_replay_alloc(int argc, char **argv);
 int command_dry_run(int argc, char **argv);
 
-/* Prints the pending error with its hint to stderr, as "weft NAME: what" and "  what to do", takes it, and returns `code`. */
+/* Prints the pending error with its hint to stderr in one line, "weft NAME: what; what to do", takes it, and returns `code`. */
 int fail_with_error(const char *command, int code);
 /* Prints one line of misuse and returns EXIT_MISUSE. */
 int misuse(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
