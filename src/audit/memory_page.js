@@ -127,7 +127,7 @@ function drawTimeline() {
 
 // ---- what lies where ---------------------------------------------------------------------------------------------------------
 
-const ROW = 14, GAP = 3, LABEL = 84;
+const ROW = 14, GAP = 3, LABEL = 84, ROWS = 600;
 let rows = [], placed = [];
 
 const alive = (table, i, state) => table.born[i] <= state && state < table.died[i];
@@ -164,7 +164,7 @@ function holders() {
 let colorOf = new Map();
 
 function drawMap() {
-  const shown = rows.slice(0, 600), w = fit(map, mapContext, shown.length * (ROW + GAP) + 4), full = Math.max(1, ...shown.map(row => row.size));
+  const shown = rows.slice(0, ROWS), w = fit(map, mapContext, shown.length * (ROW + GAP) + 4), full = Math.max(1, ...shown.map(row => row.size));
   shown.forEach((row, r) => {
     const top = r * (ROW + GAP), scale = (w - LABEL) / full;
     mapContext.fillStyle = colors.soft;
@@ -210,8 +210,8 @@ function showHolders() {
 
 function choose(state) {
   chosen = Math.min(Math.max(Math.round(state), 0), n);
-  detail.textContent = '';
   gather();
+  detail.textContent = rows.length > ROWS ? 'The first ' + ROWS + ' of ' + count(rows.length) + ' segments are drawn.' : '';
   showHolders();
   drawMap();
   redraw();
@@ -279,7 +279,7 @@ canvas.addEventListener('pointercancel', () => drag = null);
 function pointed(event) {
   const r = Math.floor(event.offsetY / (ROW + GAP)), row = rows[r];
   if (!row) return;
-  const full = Math.max(1, ...rows.slice(0, 600).map(one => one.size)), at = row.address + (event.offsetX - LABEL) / (map.clientWidth - LABEL) * full;
+  const full = Math.max(1, ...rows.slice(0, ROWS).map(one => one.size)), at = row.address + (event.offsetX - LABEL) / (map.clientWidth - LABEL) * full;
   const slack = full / (map.clientWidth - LABEL) * 2;
   const i = row.blocks.find(b => blocks.address[b] - slack <= at && at < blocks.address[b] + blocks.size[b] + slack);
   detail.textContent = i === undefined ? 'free, or the end of a segment of ' + bytes(row.size) + ' at 0x' + row.address.toString(16)

@@ -129,6 +129,31 @@ static void put_holders(const writer *w) {
 
 /* ---- fragmentation ----------------------------------------------------------------------------------------------------- */
 
+/* Each of the largest holes, the smaller block beside it, and what the hole would be without that one. */
+static void put_holes(const writer *w) {
+  const wf__memory_view *v = w->v;
+  const wf__fragmentation *f = &v->at.fragmentation;
+  char a[WF__UNIT_TEXT], b[WF__UNIT_TEXT], c[WF__UNIT_TEXT], name[WF__SITE_TEXT];
+  size_t rows = (size_t)(w->o->rows + 1) / 2 < f->holes.n ? (size_t)(w->o->rows + 1) / 2 : f->holes.n;
+  wf__text_printf(w->out, "\n  %11s %18s %11s  %s\n", "hole", "beside a block of", "without it", "made by");
+  for (size_t i = 0; i < rows; i++) {
+    const wf__hole *hole = &f->holes.at[i];
+    const wf__block_life *pin = &v->history.blocks.at[hole->pin];
+    wf__text_printf(w->out, "  %11s %18s %11s%s %s\n", bytes_of(hole->size, a), bytes_of(pin->size, b),
+                    bytes_of(hole->frees_segment ? hole->segment_size : hole->if_freed, c),
+                    hole->frees_segment ? "*" : " ",
+                    pin->from_free || (!pin->stack && !pin->born)
+                        ? "(before the recording began)"
+                        : wf__site_text(v->history.snapshot, &v->sites, pin->stack, (size_t)w->o->columns - 47, name));
+  }
+  if (f->holes.n > rows) wf__text_printf(w->out, "  and %zu more (--top N, --json)\n", f->holes.n - rows);
+  for (size_t i = 0; i < rows; i++)
+    if (f->holes.at[i].frees_segment) {
+      wf__text_put(w->out, "  * the whole segment could go back\n");
+      break;
+    }
+}
+
 static void put_pinners(const writer *w) {
   const wf__memory_view *v = w->v;
   const wf__fragmentation *f = &v->at.fragmentation;
@@ -150,12 +175,7 @@ static void put_pinners(const writer *w) {
                         ? "(before the recording began)"
                         : wf__site_text(v->history.snapshot, &v->sites, p->stack, (size_t)w->o->columns - 35, name));
   }
-  const wf__hole *worst = f->holes.at;
-  const wf__block_life *pin = &v->history.blocks.at[worst->pin];
-  const char *then = worst->frees_segment ? "without it the segment could go back:" : "without it the hole would have";
-  say(w, "  ", "largest: %s at 0x%llx beside a block of %s; %s %s", bytes_of(worst->size, a),
-      (unsigned long long)worst->address, bytes_of(pin->size, b), then,
-      bytes_of(worst->frees_segment ? worst->segment_size : worst->if_freed, c));
+  put_holes(w);
 }
 
 /* ---- out of memory ------------------------------------------------------------------------------------------------------ */

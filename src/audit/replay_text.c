@@ -74,26 +74,28 @@ static void put_row(wf__text *out, const wf_replay *r, const wf__replay_row *row
   const char *conf = *row->conf ? row->conf : "defaults";
   wf__text_printf(out, "%-*s", width, conf);
   if ((int)strlen(conf) >= width) wf__text_printf(out, "\n%-*s", width, "");
-  wf__text_printf(out, " %10s %10s", bytes_of(row->free_run.peak_reserved, a), bytes_of(row->needs, b));
-  wf__text_printf(out, " %6s %6lld %6lld", wf__share_text((int64_t)(waste(&row->free_run) * 1e6), 1000000, c),
-                  (long long)row->free_run.got, (long long)row->free_run.gave);
+  wf__text_printf(out, " %10s %10s %10s", bytes_of(row->free_run.peak_allocated, a),
+                  bytes_of(row->free_run.peak_reserved, b), bytes_of(row->needs, c));
+  wf__text_printf(out, " %6s", wf__share_text((int64_t)(waste(&row->free_run) * 1e6), 1000000, a));
+  snprintf(a, sizeof a, "%lld, %lld", (long long)row->free_run.got, (long long)row->free_run.gave);
+  wf__text_printf(out, " %8s", a);
   if (r->memory) wf__text_put(out, row->limited.failures ? "   no" : "  yes");
   wf__text_put(out, row->recorded ? " *\n" : "\n");
 }
 
 static void put_table(wf__text *out, const wf_replay *r, int columns) {
   char a[WF__UNIT_TEXT];
-  int width = columns - 43 - (r->memory ? 5 : 0) - 2, longest = 12;
+  int width = columns - 49 - (r->memory ? 5 : 0) - 2, longest = 12;
   for (size_t i = 0; i < r->rows.n; i++)
     if ((int)strlen(r->rows.at[i].conf) + 1 > longest) longest = (int)strlen(r->rows.at[i].conf) + 1;
   if (longest < width) width = longest;
   if (r->memory)
     wf__text_printf(out, "\nThe device has %s for it%s.\n", bytes_of(r->memory, a),
                     r->memory_seen ? ", as its out of memory shows" : "");
-  wf__text_printf(out, "\n%-*s %10s %10s %6s %6s %6s%s\n", width, "", "most", "memory", "unused", "segments", "",
+  wf__text_printf(out, "\n%-*s %10s %10s %10s %6s %8s%s\n", width, "", "most", "most", "memory", "unused", "segments",
                   r->memory ? " fits" : "");
-  wf__text_printf(out, "%-*s %10s %10s %6s %6s %6s\n", width, "settings", "reserved", "it needs", "then", "got",
-                  "given");
+  wf__text_printf(out, "%-*s %10s %10s %10s %6s %8s\n", width, "settings", "allocated", "reserved", "it needs", "then",
+                  "got, gave");
   for (size_t i = 0; i < r->rows.n; i++) put_row(out, r, &r->rows.at[i], width);
   wf__text_put(out, "* as recorded\n");
 }

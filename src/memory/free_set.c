@@ -1,7 +1,7 @@
 /* Classes of sizes with a two-level bitmap: a bit a class, and a bit a word of those.
  *
  * Of blocks of one size nearly always only the first is asked for, so a class of one size is a heap. Whoever asks for what comes before or
- * after another one (giving back the cache, expandable segments) makes a tree of it, which it stays until it is empty. */
+ * after another one (giving back the cache, expandable segments) makes a tree of it, until the first is asked for twice in a row again. */
 #include "memory/free_set.h"
 
 #include "base/host.h"
@@ -21,7 +21,8 @@ typedef struct wf__stream_set {
   uint64_t stream;
   uint64_t any; /* a bit a word that isn't 0 */
   uint64_t words[WORDS];
-  uint64_t trees[EXACT / 64]; /* a bit a class of one size that is a tree */
+  uint64_t trees[EXACT / 64]; /* a bit a class of one size that is a tree … */
+  uint64_t asked[EXACT / 64]; /* … of which the first was asked for since anything else was */
   uint32_t seed;
   wf__order_node *classes[CLASSES]; /* roots; most hold one node or none */
 } stream_set;
@@ -109,15 +110,36 @@ static void insert_into_tree(stream_set *s, uint32_t class, wf__order_node *node
 
 /* Makes the class one that can be walked in order. */
 static void make_tree(stream_set *s, uint32_t class) {
+  uint64_t bit = (uint64_t)1 << (class % 64);
+  if (class < EXACT) s->asked[class / 64] &= ~bit;
   if (!is_heap(s, class)) return;
   wf__order_node *heap = s->classes[class];
   s->classes[class] = NULL;
-  s->trees[class / 64] |= (uint64_t)1 << (class % 64);
+  s->trees[class / 64] |= bit;
   while (heap) {
     wf__order_node *first = heap;
     heap = wf__heap_remove(heap, first);
     insert_into_tree(s, class, first);
   }
+}
+
+/* The first of a tree is asked for, after which it may become a heap. */
+static void note_asked(stream_set *s, uint32_t class) {
+  uint64_t bit = (uint64_t)1 << (class % 64);
+  if (class >= EXACT) return;
+  if (!(s->asked[class / 64] & bit)) {
+    s->asked[class / 64] |= bit;
+    return;
+  }
+  wf__order order = {.root = s->classes[class]};
+  wf__order_node *heap = NULL;
+  while (order.root) {
+    wf__order_node *node = order.root;
+    wf__order_remove(&order, node);
+    heap = wf__heap_insert(heap, node);
+  }
+  s->classes[class] = heap;
+  s->trees[class / 64] &= ~bit;
 }
 
 void wf__free_set_insert(wf__free_set *set, wf__order_node *node) {
@@ -146,7 +168,8 @@ void wf__free_set_remove(wf__free_set *set, wf__order_node *node) {
 }
 
 /* The first and the last of a class that isn't empty. */
-static inline wf__order_node *first_in(const stream_set *s, uint32_t class) {
+static inline wf__order_node *first_in(stream_set *s, uint32_t class) {
+  if (WF__UNLIKELY(!is_heap(s, class))) note_asked(s, class);
   wf__order_node *node = s->classes[class];
   if (is_heap(s, class)) return node;
   while (node->left) node = node->left;
@@ -159,7 +182,7 @@ static wf__order_node *last_in(stream_set *s, uint32_t class) {
   return node;
 }
 
-static wf__order_node *first_of(const stream_set *s) {
+static wf__order_node *first_of(stream_set *s) {
   for (; s; s = s->next)
     if (s->any) return first_in(s, occupied_from(s, 0));
   return NULL;
@@ -167,11 +190,11 @@ static wf__order_node *first_of(const stream_set *s) {
 
 /* The first in the key's class at or after it; NULL: none there. */
 static inline wf__order_node *behind_in_class(stream_set *s, uint32_t class, const wf__order_key *key, bool itself) {
-  wf__order order = {.root = s->classes[class]};
-  if (!order.root) return NULL;
-  if (itself && is_heap(s, class) && !wf__order_less(&order.root->key, key)) return order.root;
+  if (!s->classes[class]) return NULL;
+  wf__order_node *first = itself ? first_in(s, class) : NULL;
+  if (first && !wf__order_less(&first->key, key)) return first;
   make_tree(s, class);
-  order.root = s->classes[class];
+  wf__order order = {.root = s->classes[class]};
   return itself ? wf__order_at_least(&order, key) : wf__order_after(&order, key);
 }
 

@@ -22,6 +22,13 @@ ok "the text fits 80 columns" sh -c '"$1" memory "$2/oom.pickle" >"$2/text"' sh 
 ok "and is narrow" narrow "$work/text" 80
 ok "it names who asked when memory ran out" grep -q "Out of memory at event" "$work/text"
 ok "and says that fragmentation was the cause" grep -q "Fragmentation was the cause" "$work/text"
+ok "each large hole stands beside the block that keeps it" sh -c '
+  "$1" memory --json --top 12 "$2/oom.pickle" >"$2/o.json" && grep -A 1 "beside a block of" "$2/text" | tail -1 >"$2/hole" && python3 -c "
+import json, sys
+hole = json.load(open(sys.argv[1]))[\"holes\"][0]
+row = open(sys.argv[2]).read().split()
+assert row[:6] == [\"%.2f\" % (hole[key] / 2**20) if i == 0 else \"MiB\" for key in (\"bytes\", \"pin_bytes\", \"bytes_without_pin\") for i in (0, 1)], row
+" "$2/o.json" "$2/hole"' sh "$weft" "$work"
 ok "by module" ends 0 "torch/nn/modules\|train/model.py:52 forward\|modules/linear.py:134 forward" "$weft" memory --by module "$work/a.pickle"
 ok "by size" ends 0 "each" "$weft" memory --by size "$work/a.pickle"
 ok "with stacks" ends 0 "train/train.py:171" "$weft" memory --stacks "$work/a.pickle"
