@@ -4,7 +4,7 @@ _weft() {
   local word=${COMP_WORDS[COMP_CWORD]} weft=${COMP_WORDS[0]} words=
   COMPREPLY=()
   if [ "$COMP_CWORD" -eq 1 ]; then
-    words="$("$weft" --help 2>/dev/null | sed -n '/^  --help/q; s/^  \([a-z][a-z-]*\)  .*/\1/p') --help --version"
+    words="$("$weft" --help 2>/dev/null | sed -n '/^  --help/q; s/^  \([a-z][a-z-]*\) .*/\1/p') --help --version"
   elif [ "${word#-}" != "$word" ]; then
     words=$("$weft" "${COMP_WORDS[1]}" --help 2>/dev/null | sed -n -E 's/^  ( *|-., )(--[a-z][a-z-]*=?).*/\2/p')
     case $words in *=*) compopt -o nospace 2>/dev/null ;; esac
