@@ -40,9 +40,11 @@ void wf_allocator_stats_each(const wf_allocator_stats *s, tell fn, void *context
     for (int pool = 0; pool < 3; pool++) tell_stat(figures[i].name, pools[pool], &figures[i].stats[pool], fn, context);
   tell_stat("oversize_allocations", "", &s->oversize_allocations, fn, context);
   tell_stat("oversize_segments", "", &s->oversize_segments, fn, context);
+  fn("max_split_size", s->max_split_size, context);
   fn("num_alloc_retries", s->alloc_retries, context);
   fn("num_device_alloc", s->device_alloc, context);
   fn("num_device_free", s->device_free, context);
+  fn("num_oom_rejections", 0, context); /* of throw_on_cudamalloc_oom, which has no effect here */
   fn("num_ooms", s->ooms, context);
   fn("num_sync_all_streams", s->sync_all_streams, context);
 }
@@ -76,6 +78,7 @@ static void each_figure(wf_allocator_stats *s, void (*fn)(wf_stat stats[3])) {
 
 void wf_allocator_get_stats(const wf_allocator *a, wf_allocator_stats *stats) {
   *stats = a->stats;
+  stats->max_split_size = a->conf.max_split == WF__NO_LIMIT ? -1 : (int64_t)a->conf.max_split;
   each_figure(stats, complete);
 }
 

@@ -132,11 +132,17 @@ typedef struct wf_allocator_stats {
   wf_stat allocated_bytes[3], reserved_bytes[3], active_bytes[3], inactive_split_bytes[3], requested_bytes[3];
   wf_stat oversize_allocations, oversize_segments;
   int64_t alloc_retries, ooms, sync_all_streams, device_alloc, device_free;
+  int64_t max_split_size; /* as configured, bytes; -1: no limit */
 } wf_allocator_stats;
 /** Calls `fn` with each figure under the name that torch.cuda.memory_stats gives it: "allocated_bytes.all.current", …,
  *  "num_ooms". `key` holds for the call. */
 WF_API void wf_allocator_stats_each(const wf_allocator_stats *stats,
                                     void (*fn)(const char *key, int64_t value, void *context), void *context);
+/** Writes the table that torch.cuda.memory_summary prints, with rows for the pools unless `abbreviated`, to buffer[size], cut off where
+ *  there is no more room and always ended by a zero byte unless size is 0. Returns the bytes of the whole text (3.6 KB at the usual
+ *  numbers). `device` is the number in its head. */
+WF_API size_t wf_allocator_summary(const wf_allocator_stats *stats, int device, bool abbreviated, char *buffer,
+                                   size_t size);
 /** Fills *stats with the present statistics. */
 WF_API void wf_allocator_get_stats(const wf_allocator *allocator, wf_allocator_stats *stats);
 /** Sets every peak to the present value. */
