@@ -18,7 +18,4 @@ struct wf_audit {
   int64_t syncs, steady_syncs;  /* occurrences of the rule "sync" */
 };
 
-/* Texts that people read: control characters, which names of real traces have, become '?'. */
-char *wf__audit_plain(char *text);
-
 #endif

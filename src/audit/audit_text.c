@@ -21,7 +21,7 @@ static void WF_PRINTF(2, 3) paragraph(page *p, const char *format, ...) {
   va_start(args, format);
   vsnprintf(text, sizeof text, format, args);
   va_end(args);
-  wf__put_wrapped(&p->out, "", 0, text, p->columns);
+  wf__put_wrapped(&p->out, "", 0, wf__text_plain(text), p->columns); /* names come from the file */
 }
 
 static const char *kind_of(const wf_audit *a) { return a->k.has_hip ? "ROCm" : a->k.has_device ? "CUDA" : "CPU"; }

@@ -12,12 +12,6 @@
 
 wf_audit_options wf_audit_defaults(void) { return (wf_audit_options){.least_share = 0.001}; }
 
-char *wf__audit_plain(char *text) {
-  for (char *at = text; at && *at; at++)
-    if ((unsigned char)*at < 0x20 || *at == 0x7f) *at = '?';
-  return text;
-}
-
 /* ---- from groups to findings -------------------------------------------------------------------------------------- */
 
 static const char *name_of(const wf_audit *a, uint32_t name) { return a->k.names.at[name].text; }
@@ -33,7 +27,7 @@ static char *compose(const char *form, const char *op, const char *cause) {
     if (is_op || is_cause) wf__text_put(&out, is_op ? op : cause);
     form += is_op ? 4 : is_cause ? 7 : *form != 0;
   }
-  return wf__audit_plain(wf__text_take(&out));
+  return wf__text_plain(wf__text_take(&out));
 }
 
 static double share_of(const wf_audit *a, const wf__group *g) {
@@ -59,7 +53,7 @@ static char *line_text(const char *name) {
   } else {
     wf__text_put(&out, name);
   }
-  return wf__audit_plain(wf__text_take(&out));
+  return wf__text_plain(wf__text_take(&out));
 }
 
 static wf_status make_finding(wf_audit *a, const wf__group *g, wf_finding *f) {
@@ -78,11 +72,11 @@ static wf_status make_finding(wf_audit *a, const wf__group *g, wf_finding *f) {
                     .share = share_of(a, g)};
   if (wf__steady_steps(&a->steps)) f->per_step = (double)g->steady_count / wf__steady_steps(&a->steps);
   f->title = compose(!*op && kind->alone ? kind->alone : kind->title, op, cause);
-  f->op = wf__audit_plain(wf__strdup(op));
-  f->cause = wf__audit_plain(wf__strdup(cause));
-  f->module = wf__audit_plain(wf__strdup(path));
+  f->op = wf__text_plain(wf__strdup(op));
+  f->cause = wf__text_plain(wf__strdup(cause));
+  f->module = wf__text_plain(wf__strdup(path));
   f->line = line_text(name_of(a, g->place.line));
-  f->function = wf__audit_plain(wf__strdup(name_of(a, g->place.function)));
+  f->function = wf__text_plain(wf__strdup(name_of(a, g->place.function)));
   return f->title && f->op && f->cause && f->module && f->line && f->function ? WF_OK : WF_NO_MEMORY;
 }
 

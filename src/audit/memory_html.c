@@ -93,7 +93,7 @@ static uint32_t put_times(wf__text *out, const wf__history *h) {
   uint32_t step = h->n / TIMES_MAX + 1;
   packer p = begin_array(out, "times");
   for (uint64_t state = 0; state <= h->n; state += step)
-    pack_double(&p, (double)wf__state_us(h, (uint32_t)state) / 1e6);
+    pack_double(&p, (double)wf__state_ns(h, (uint32_t)state) / 1e9);
   end_array(&p);
   return step;
 }

@@ -32,7 +32,7 @@ static void put_moment(wf__json *j, const char *key, const wf__history *h, const
   wf__json_key(j, key);
   wf__json_object(j);
   wf__json_member_int(j, "event", m->state);
-  wf__json_member_double(j, "seconds", (double)wf__state_us(h, m->state) / 1e6);
+  wf__json_member_double(j, "seconds", (double)wf__state_ns(h, m->state) / 1e9);
   wf__json_member_int(j, "allocated_bytes", (int64_t)m->sums.allocated);
   wf__json_member_int(j, "requested_bytes", (int64_t)m->sums.requested);
   wf__json_member_int(j, "rounding_bytes", (int64_t)(m->sums.allocated - m->sums.requested));

@@ -58,7 +58,7 @@ static void put_head(const writer *w) {
   char count[WF__UNIT_TEXT], time[WF__UNIT_TEXT];
   if (h->n)
     say(w, "", "%.600s: device %d, %s events in %s", s->name, h->device, wf__count_text(h->n, count),
-        wf__time_text(1000 * wf__state_us(h, h->n), time));
+        wf__time_text(wf__state_ns(h, h->n), time));
   else say(w, "", "%.600s: device %d, no history: recording was off", s->name, h->device);
   const char *conf = wf__snap_text(s, s->settings.conf);
   if (s->is_log) say(w, "", "an RMM log: it has no segments and no stacks");
@@ -184,7 +184,7 @@ static void put_failure(const writer *w, const wf__failure *f) {
   const wf__memory_view *v = w->v;
   char a[WF__UNIT_TEXT], b[WF__UNIT_TEXT], name[WF__SITE_TEXT];
   wf__text_printf(w->out, "\nOut of memory at event %u (%s after the first)\n", f->event,
-                  wf__time_text(1000 * wf__state_us(&v->history, f->event + 1), a));
+                  wf__time_text(wf__state_ns(&v->history, f->event + 1), a));
   wf__text_printf(w->out, "  asked for        %11s  by %s\n", bytes_of(f->request, a),
                   wf__site_text(v->history.snapshot, &v->sites, f->stack, (size_t)w->o->columns - 35, name));
   if (f->driver_known)

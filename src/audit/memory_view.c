@@ -38,8 +38,11 @@ wf_status wf__state_of(const wf__history *h, int64_t at, uint32_t *state) {
   return WF_OK;
 }
 
-int64_t wf__state_us(const wf__history *h, uint32_t state) {
-  return state ? h->events[state - 1].time_us - h->events[0].time_us : 0;
+int64_t wf__state_ns(const wf__history *h, uint32_t state) {
+  if (!state) return 0;
+  int64_t then = h->events[state - 1].time_us, begun = h->events[0].time_us, us, ns;
+  if (!__builtin_sub_overflow(then, begun, &us) && !__builtin_mul_overflow(us, 1000, &ns)) return ns;
+  return then < begun ? -INT64_MAX : INT64_MAX; /* a file may say anything */
 }
 
 char *wf__state_text(const wf__history *h, uint32_t state, char text[48]) {

@@ -47,8 +47,8 @@ wf_status wf__memory_write_page(const wf__memory_view *view, const char *title, 
 int wf__main_device(const wf_snapshot *snapshot);
 /* What the options ask for, with a state of the history. Errors: WF_VALUE. */
 wf_status wf__state_of(const wf__history *history, int64_t at, uint32_t *state);
-/* Microseconds from the first event to the state. */
-int64_t wf__state_us(const wf__history *history, uint32_t state);
+/* From the first event to the state. */
+int64_t wf__state_ns(const wf__history *history, uint32_t state);
 /* "at the peak", "at the end", "after event 12". */
 char *wf__state_text(const wf__history *history, uint32_t state, char text[48]);
 

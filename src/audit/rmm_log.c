@@ -68,7 +68,7 @@ static wf_status take_line(reader *r, char *line) {
   wf__snap_event e = {0};
   uint64_t stream;
   if (!parse_time(field[1], &e.time_us)) return bad_line(r, "its time can't be read");
-  if (e.time_us < r->before - DAY_US / 2) r->day += DAY_US;
+  if (e.time_us < r->before - DAY_US / 2 && r->day < INT64_MAX / 2) r->day += DAY_US;
   r->before = e.time_us;
   e.time_us += r->day;
   if (!parse_number(field[3], &e.address) || !parse_number(field[4], &e.size) || !parse_number(field[5], &stream))

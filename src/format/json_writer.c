@@ -99,17 +99,6 @@ void wf__json_array_end(wf__json *j) { close_bracket(j, "]", false); }
 
 /* ---- strings ---------------------------------------------------------------------------------------------------- */
 
-/* Length of the UTF-8 sequence at s (shortest form, no surrogates, at most U+10FFFF), 0 when it is none. */
-static int sequence(const unsigned char *s) {
-  if (s[0] < 0x80) return 1;
-  int n = s[0] >= 0xc2 && s[0] <= 0xdf ? 2 : s[0] >= 0xe0 && s[0] <= 0xef ? 3 : s[0] >= 0xf0 && s[0] <= 0xf4 ? 4 : 0;
-  for (int i = 1; i < n; i++)
-    if ((s[i] & 0xc0) != 0x80) return 0;
-  if (n == 3 && ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f))) return 0;
-  if (n == 4 && ((s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))) return 0;
-  return n;
-}
-
 static void put_character(wf__json *j, unsigned char c) {
   static const char special[] = "\"\\\b\f\n\r\t", letter[] = "\"\\bfnrt";
   char escaped[8];
@@ -128,7 +117,7 @@ static void put_character(wf__json *j, unsigned char c) {
 static void put_string(wf__json *j, const char *text) {
   put(j, "\"", 1);
   for (const unsigned char *s = (const unsigned char *)text; *s;) {
-    int n = sequence(s);
+    int n = wf__utf8_length(s);
     if (n > 1) put(j, (const char *)s, (size_t)n);
     else if (n) put_character(j, *s);
     else put_text(j, "\xef\xbf\xbd");

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/host.h"
+#include "format/text.h"
 
 #define BUFFER_BYTES ((size_t)256 << 10)
 #define STRING_MAX ((uint64_t)64 << 20)
@@ -272,6 +273,12 @@ static wf_status read_float(machine *m) {
 
 /* ---- opcodes -------------------------------------------------------------------------------------------------------- */
 
+static wf_status refuse_name(const machine *m, const char *module, const char *name, int64_t at) {
+  char text[128];
+  snprintf(text, sizeof text, "%.60s.%.60s", module, name);
+  return wf__fail(WF_VALUE, "%s: refused: global '%s' (offset %lld)", m->name, wf__text_plain(text), (long long)at);
+}
+
 /* Says what would be made or called, for the two opcodes that name it in text. */
 static wf_status refuse_global(machine *m) {
   char line[2][64];
@@ -282,11 +289,11 @@ static wf_status refuse_global(machine *m) {
       if (need(m, 1)) return wf_error_peek().status;
       char c = m->buffer[m->at++];
       if (c == '\n') break;
-      if (n < sizeof line[i] - 1) line[i][n++] = c >= 32 && c < 127 ? c : '?';
+      if (n < sizeof line[i] - 1) line[i][n++] = c;
     }
     line[i][n] = 0;
   }
-  return wf__fail(WF_VALUE, "%s: refused: global '%s.%s' (offset %lld)", m->name, line[0], line[1], (long long)at);
+  return refuse_name(m, line[0], line[1], at);
 }
 
 static wf_status refuse(machine *m, uint8_t op) {
@@ -308,9 +315,8 @@ static wf_status refuse(machine *m, uint8_t op) {
   if (op == 'c') return refuse_global(m);
   const wf__pickle_value *top = m->depth ? m->stack + m->depth : NULL;
   if (op == 0x93 && m->depth >= 2 && top[-1].type == WF__PICKLE_STRING && top[-2].type == WF__PICKLE_STRING)
-    return wf__fail(WF_VALUE, "%s: refused: global '%.60s.%.60s' (offset %lld)", m->name,
-                    wf__string_set_text(m->strings, top[-2].string), wf__string_set_text(m->strings, top[-1].string),
-                    (long long)at);
+    return refuse_name(m, wf__string_set_text(m->strings, top[-2].string),
+                       wf__string_set_text(m->strings, top[-1].string), at);
   for (size_t i = 0; i < sizeof known / sizeof *known; i++)
     if (known[i].op == op)
       return wf__fail(WF_VALUE, "%s: refused: opcode %s (offset %lld); only plain data of protocols 2 to 5 is read",

@@ -73,3 +73,14 @@ void wf__text_release(wf__text *text) {
   wf__release(text->data);
   *text = (wf__text){0};
 }
+
+char *wf__text_plain(char *text) {
+  for (unsigned char *at = (unsigned char *)text; at && *at;) {
+    int n = wf__utf8_length(at);
+    bool control = *at < 0x20 || *at == 0x7f || (n == 2 && *at == 0xc2 && at[1] < 0xa0);
+    if (!n) n = 1, control = true;
+    if (control) memset(at, '?', (size_t)n);
+    at += n;
+  }
+  return text;
+}

@@ -20,4 +20,20 @@ WF_TOOLS_API void wf__text_repeat(wf__text *text, char c, int64_t count);
 WF_TOOLS_API char *wf__text_take(wf__text *text);
 WF_TOOLS_API void wf__text_release(wf__text *text);
 
+/* Length of the UTF-8 sequence at s (shortest form, no surrogates, at most U+10FFFF), 0 when it is none. A zero byte ends what is looked
+ * at. */
+static inline int wf__utf8_length(const unsigned char *s) {
+  if (s[0] < 0x80) return 1;
+  int n = s[0] >= 0xc2 && s[0] <= 0xdf ? 2 : s[0] >= 0xe0 && s[0] <= 0xef ? 3 : s[0] >= 0xf0 && s[0] <= 0xf4 ? 4 : 0;
+  for (int i = 1; i < n; i++)
+    if ((s[i] & 0xc0) != 0x80) return 0;
+  if (n == 3 && ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f))) return 0;
+  if (n == 4 && ((s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))) return 0;
+  return n;
+}
+
+/* Makes of a text what terminals, drawings and pages show as it is: control characters, and bytes that aren't UTF-8, become '?'. Returns
+ * the text; NULL is accepted. */
+WF_TOOLS_API char *wf__text_plain(char *text);
+
 #endif

@@ -68,6 +68,22 @@ ok "a memory timeline is told apart" ends 2 "a memory timeline" "$weft" audit me
 printf '\200\002}q\000.' >snapshot.pickle
 ok "a memory snapshot is told apart" ends 2 "weft memory" "$weft" audit snapshot.pickle
 ok "other JSON is refused" sh -c 'echo "{\"a\": 1}" >other.json; "$1" audit other.json 2>said; [ $? = 2 ] && grep -q "without .traceEvents" said' sh "$weft"
+python3 - <<'EOF2'
+import json
+
+escape = "\x1b]0;title\x07\x1b[31m\u009b"
+trace = json.load(open("bad.json"))
+for event in trace["traceEvents"]:
+    if not event["name"].startswith("aten::co"):
+        event["name"] = event["name"].replace("#", escape + "#") if "Step" in event["name"] else event["name"] + escape
+    if "CallFrom" in event["args"]:
+        event["args"]["CallFrom"] = escape + event["args"]["CallFrom"]
+trace["deviceProperties"] = [{"id": 0, "name": "GPU" + escape}]
+json.dump(trace, open("escape.json", "w"), ensure_ascii=False)
+EOF2
+quiet() { "$@" | tr -d '\n' | LC_ALL=C grep -q '[[:cntrl:]]' && "$@" | cat -v | head -n 20 && return 1 || return 0; }
+ok "names that a terminal would obey are plain in a report" quiet "$weft" audit escape.json
+ok "and in a comparison" quiet "$weft" check escape.json escape.json
 ok "a file that isn't there is refused" ends 2 "No such file" "$weft" audit no.json
 ok "no file is misuse" ends 2 "which trace" "$weft" audit
 ok "a share that is none is misuse" ends 2 "0 to 100" "$weft" audit --least much bad.json

@@ -49,6 +49,16 @@ ok "a bare list of segments has no history but an end" sh -c '"$1" memory "$2/li
 ok "an RMM log reads" sh -c '"$1" memory --json "$2/rmm.csv" >"$2/rmm.json"' sh "$weft" "$work"
 ok "with its peak" holds "$work/rmm.json" "d['kind'] == 'rmm_log' and d['peak_allocated_bytes'] == 3 << 20 and d['end']['allocated_bytes'] == 1 << 20"
 
+# ---- texts from a file don't reach the terminal as commands ----
+quiet() { "$@" 2>&1 | tr -d '\n' | LC_ALL=C grep -q '[[:cntrl:]]' && "$@" | cat -v | head -n 20 && return 1 || return 0; }
+ok "names in reports are plain" quiet "$weft" memory --stacks "$work/escape.pickle"
+ok "in maps" quiet "$weft" memory --map "$work/escape.pickle"
+ok "by module" quiet "$weft" memory --by module "$work/escape.pickle"
+ok "in replays" quiet "$weft" replay-alloc "$work/escape.pickle"
+ok "in comparisons" quiet "$weft" memory "$work/p4.pickle" "$work/escape.pickle"
+ok "and in refusals" quiet "$weft" memory "$work/escape_global.pickle"
+ok "the drawing stays XML" sh -c '"$1" memory --svg "$2/e.svg" "$2/escape.pickle" >/dev/null && python3 -c "import sys, xml.dom.minidom as m; m.parse(sys.argv[1])" "$2/e.svg"' sh "$weft" "$work"
+
 # ---- two snapshots ----
 ok "the same twice is no growth" ends 0 "Nobody holds more" "$weft" memory "$work/a.pickle" "$work/a.pickle"
 ok "more is, in the exit status" ends 1 "train/model.py:88 mlp" "$weft" memory "$work/a.pickle" "$work/oom.pickle"

@@ -71,4 +71,13 @@ write("empty", b"")
 write("noise", bytes(range(1, 200)) * 10)
 write("hole.pickle", pickle.dumps({"segments": [dict(segment, total_size=21 * MIB)]}, 4))
 write("text.pickle", pickle.dumps({"segments": [dict(segment, address="here")]}, 4))
+# What a terminal would obey, in every text of it.
+escape = "\x1b]0;title\x07\x1b[31m\n\u009b"
+loud = pickle.loads(pickle.dumps(snapshot))
+for e in loud["device_traces"][0] + segment["blocks"]:
+    e["frames"] = [dict(f, name=f["name"] + escape, filename=escape + f["filename"]) for f in FRAMES]
+loud["segments"][0]["blocks"] = segment["blocks"]
+loud["allocator_settings"]["PYTORCH_CUDA_ALLOC_CONF"] = escape
+write("escape.pickle", pickle.dumps(loud, 4))
+write("escape_global.pickle", b"\x80\x04\x8c\x08\x1b[31m\nos\x8c\x06system\x93.")
 write("bad.csv", b"Thread,Time,Action,Pointer,Size,Stream\n1,10:00:00.000001,grow,0x7f00,1048576,0x0\n")
