@@ -195,7 +195,8 @@ static void find_names(const char *key, int64_t value, void *context) {
 /* Nine figures of three pools and two without pools, four values each, six counters and max_split_size: what torch.cuda.memory_stats has
  * besides figures of private pools. */
 static void statistics_go_by_pytorchs_names(void **state) {
-  wf_allocator_stats s = {.alloc_retries = 6, .ooms = 8, .device_free = 2, .max_split_size = 123, .oversize_segments.current = 3};
+  wf_allocator_stats s = {
+      .alloc_retries = 6, .ooms = 8, .device_free = 2, .max_split_size = 123, .oversize_segments.current = 3};
   s.active[0].current = 4;
   s.allocated_bytes[0].peak = 77;
   s.allocation[1].freed = 5;

@@ -1,6 +1,7 @@
 #!/bin/sh
 # The page of weft memory --html as a browser shows it: opened, moved through by keys and by the mouse, in the dark and on narrow screens,
 # against what the snapshot's JSON says. How long it takes with a million events is in docs/performance.md; here only that nothing hangs.
+# shellcheck disable=SC2016 # for sh -c, with arguments of its own
 here=$(dirname -- "$0")
 # shellcheck source=tests/harness/tap.sh
 . "$here/../harness/tap.sh"
