@@ -1,8 +1,8 @@
 /* Reductions over any set of dims, reading memory in its own order.
  *
- * The dim of the input's smallest stride decides. If it is reduced, each result is made of consecutive stretches (stretches()); many sums of
- * short ones are made together. If it is kept, a block of results is made together: sums add whole rows into totals, everything else turns
- * tiles round in L1 and takes them as stretches (columns()). Sums: reduce_rows.c.
+ * The dim of the input's smallest stride decides. If it is reduced, each result is made of consecutive stretches (stretches()); if it is kept, a
+ * block of results is made together from tiles that are turned round in L1 (columns()). What can be taken row by row into a row of results is
+ * (reduce_rows.c): sums, products, counts and extremes of columns, and of stretches so short that calls would cost more than elements.
  *
  * Results don't depend on the number of threads: work is cut by its shape alone. With many results the team shares those out; with few,
  * each reduction is cut into segments that are merged in order. */
@@ -20,7 +20,7 @@
 #define FEW_SEGMENTS 8 /* … of many sums */
 #define COLUMNS 32     /* results made together from tiles … */
 #define TILE 64        /* … of so many rows */
-#define SHORT 512      /* shorter stretches are summed many at a time */
+#define SHORT 4096     /* shorter stretches are summed many at a time */
 
 typedef wf__reduce_job job;
 
@@ -58,9 +58,8 @@ static int64_t index_of(const job *j, const wf__cursor *at) {
   return index;
 }
 
-static void stretches(const job *j, char *input, int64_t cols, wf__reduce_state *state, int64_t begin, int64_t end) {
+static void stretches_of(const job *j, char *input, wf__reduce_state *state, int64_t begin, int64_t end) {
   wf__cursor at;
-  (void)cols;
   wf__walk_seek(&j->reduced, begin / j->pieces, &at);
   for (int64_t unit = begin, piece = begin % j->pieces; unit < end; unit++) {
     int64_t first = piece * j->piece, n = j->n - first < j->piece ? j->n - first : j->piece;
@@ -70,6 +69,14 @@ static void stretches(const job *j, char *input, int64_t cols, wf__reduce_state 
     piece = 0;
     wf__walk_next(&j->reduced, &at);
   }
+}
+
+static void stretches(const job *j, char *input, int64_t cols, wf__reduce_state *state, int64_t begin, int64_t end) {
+  if (j->units == 1) {
+    for (int64_t c = 0; c < cols; c++) take(j, &state[c], input + c * j->col_stride[1], j->stride, j->n, 0);
+    return;
+  }
+  for (int64_t c = 0; c < cols; c++) stretches_of(j, input + c * j->col_stride[1], &state[c], begin, end);
 }
 
 static void columns(const job *j, char *input, int64_t cols, wf__reduce_state *state, int64_t begin, int64_t end) {
@@ -96,42 +103,63 @@ static void reduce_units(const job *j, char *input, int64_t cols, wf__reduce_sta
 
 /* ---- results ------------------------------------------------------------------------------------------------------------------ */
 
-static void store(const job *j, const wf__reduce_state *state, char *out, char *index_out) {
-  int64_t integer;
-  char element[8];
-  wf_dtype out_dtype = j->plan->operand[0].dtype;
-  double value = wf__reduce_end(j->op, state, j->total, j->parameter, &integer);
-  bool counts = j->op == WF__RED_ANY || j->op == WF__RED_ALL || j->op == WF__RED_COUNT_NONZERO ||
-                j->op == WF__RED_ARGMAX || j->op == WF__RED_ARGMIN;
-  if (index_out) memcpy(index_out, &state->index, 8);
-  if (counts) {
-    wf__scalar_store(wf_int(integer), out_dtype, out);
-    return;
-  }
-  wf__scalar_store(j->is_integer ? wf_int(integer) : wf_float(value), j->compute, element);
-  if (j->to_out) j->to_out(out, element, 1);
-  else memcpy(out, element, wf_dtype_size(out_dtype));
+/* What the operator makes of sums and counts. */
+static void finish(const job *j, wf__row_values *v, int64_t cols) {
+  double *f = (double *)(void *)v->value, total = (double)j->total;
+  int64_t *i = (int64_t *)(void *)v->value;
+  for (int64_t c = 0; c < cols && j->op == WF__RED_MEAN; c++) f[c] /= total;
+  for (int64_t c = 0; c < cols && j->op == WF__RED_ANY; c++) i[c] = i[c] != 0;
+  for (int64_t c = 0; c < cols && j->op == WF__RED_ALL; c++) i[c] = i[c] == j->total;
+  for (int64_t c = 0; c < cols && j->kind == WF__REDUCE_SUM_SQUARE; c++) f[c] = sqrt(f[c]);
+  if (j->op != WF__RED_NORM || j->kind != WF__REDUCE_COUNT) return;
+  for (int64_t c = 0; c < cols; c++) f[c] = (double)i[c];
+  v->dtype = WF_F64;
 }
 
-/* Sums, means and extremes as f32, the most common: without the detours of store(). */
-static void store_floats(const job *j, const wf__reduce_state *state, char *out, int64_t cols) {
-  double count = (double)j->total;
+/* Numbers of one dtype, by way of another, to a row of operand o. */
+static void store_row(const job *j, int o, char *dst, wf_dtype from, wf_dtype by, const void *values, int64_t cols) {
+  char block[2][WF__ROW_RESULTS * 8] __attribute__((aligned(64)));
+  wf_dtype to = j->plan->operand[o].dtype, steps[] = {from, by, to};
+  const void *now = values;
+  for (int k = 0; k < 2; k++) {
+    if (steps[k] == steps[k + 1]) continue;
+    j->kernels->convert[steps[k]][steps[k + 1]](block[k], now, cols);
+    now = block[k];
+  }
+  int64_t size = (int64_t)wf_dtype_size(to);
+  if (j->col_stride[o] == size) memcpy(dst, now, (size_t)(cols * size));
+  else j->kernels->scatter[__builtin_ctz((unsigned)size)](dst, j->col_stride[o], now, cols);
+}
+
+static bool gives_place(const job *j) { return j->op == WF__RED_ARGMAX || j->op == WF__RED_ARGMIN; }
+
+/* Finished values, and places, to operands 0 and 2. */
+static void store_block(const job *j, const wf__row_values *v, char *const *corner, int64_t cols) {
+  bool counts = j->op == WF__RED_ANY || j->op == WF__RED_ALL || j->op == WF__RED_COUNT_NONZERO;
+  wf_dtype out = j->plan->operand[0].dtype;
+  if (gives_place(j)) store_row(j, 0, corner[0], WF_I64, out, v->place, cols);
+  else store_row(j, 0, corner[0], v->dtype, counts ? out : j->compute, v->value, cols);
+  if (j->has_index && !gives_place(j)) store_row(j, 2, corner[2], WF_I64, WF_I64, v->place, cols);
+}
+
+static void store_rows(const job *j, wf__row_values *v, char *const *corner, int64_t cols) {
+  finish(j, v, cols);
+  for (int64_t c = 0; c < cols && j->has_index; c++) v->place[c] *= j->inner_step;
+  store_block(j, v, corner, cols);
+}
+
+static void store_states(const job *j, const wf__reduce_state *state, char *const *corner, int64_t cols) {
+  wf__row_values v;
+  bool integers = j->op == WF__RED_ANY || j->op == WF__RED_ALL || j->op == WF__RED_COUNT_NONZERO || j->is_integer;
+  v.dtype = integers ? WF_I64 : WF_F64;
   for (int64_t c = 0; c < cols; c++) {
-    double sum = state[c].value + state[c].second; /* second: 0 for extremes */
-    float value = (float)(j->op == WF__RED_MEAN ? sum / count : sum);
-    memcpy(out + c * j->col_stride[0], &value, sizeof value);
+    int64_t integer;
+    double value = wf__reduce_end(j->op, &state[c], j->total, j->parameter, &integer);
+    if (integers) memcpy(v.value + 8 * c, &integer, 8);
+    else memcpy(v.value + 8 * c, &value, 8);
+    if (j->has_index) v.place[c] = state[c].index;
   }
-}
-
-static void store_block(const job *j, const wf__reduce_state *state, char *const *corner, int64_t cols) {
-  bool plain = j->compute == WF_F32 && !j->to_out;
-  if (plain && (j->op == WF__RED_SUM || j->op == WF__RED_MEAN || j->op == WF__RED_AMAX || j->op == WF__RED_AMIN)) {
-    store_floats(j, state, corner[0], cols);
-    return;
-  }
-  bool pair = j->op == WF__RED_MAX_INDEX || j->op == WF__RED_MIN_INDEX;
-  for (int64_t c = 0; c < cols; c++)
-    store(j, &state[c], corner[0] + c * j->col_stride[0], pair ? corner[2] + c * j->col_stride[2] : NULL);
+  store_block(j, &v, corner, cols);
 }
 
 static int64_t corner_of(const job *j, const wf__cursor *at, int64_t block, char **corner) {
@@ -143,14 +171,23 @@ static int64_t corner_of(const job *j, const wf__cursor *at, int64_t block, char
 /* Many results: blocks of them, each reduced from beginning to end by one thread. */
 static void do_blocks(void *context, int64_t begin, int64_t end) {
   const job *j = context;
-  wf__reduce_state state[WF__ROW_RESULTS];
+  bool by_rows = !j->begins && j->units;
+  union {
+    wf__reduce_state state[WF__ROW_RESULTS];
+    wf__row_values values;
+  } room;
   wf__cursor at;
   wf__walk_seek(&j->kept, begin / j->blocks, &at);
   for (int64_t unit = begin, block = begin % j->blocks; unit < end; unit++) {
     char *corner[3];
     int64_t cols = corner_of(j, &at, block, corner);
-    reduce_units(j, corner[1], cols, state, 0, j->units);
-    store_block(j, state, corner, cols);
+    if (by_rows) {
+      wf__row_values_of(j, corner[1], cols, &room.values);
+      store_rows(j, &room.values, corner, cols);
+    } else {
+      reduce_units(j, corner[1], cols, room.state, 0, j->units);
+      store_states(j, room.state, corner, cols);
+    }
     if (++block < j->blocks) continue;
     block = 0;
     wf__walk_next(&j->kept, &at);
@@ -180,7 +217,7 @@ static void run_segments(job *j) {
       for (int64_t s = 1; s < j->segments; s++)
         for (int64_t c = 0; c < j->now; c++)
           wf__reduce_merge(j->kind, j->is_integer, &segment[c], &segment[s * j->block + c]);
-      store_block(j, segment, corner, j->now);
+      store_states(j, segment, corner, j->now);
     }
   j->segment = NULL;
   j->at = NULL;
@@ -255,47 +292,67 @@ static void set_kept(job *j, int together) {
     j->col_stride[o] = together >= 0 && plan->operand[o].data ? plan->operand[o].stride[together] : 0;
 }
 
-/* Columns when a kept dim is consecutive; sums of short stretches together, along the fastest kept dim; else one result at a time. */
+static bool extremes(const job *j) { return j->kind == WF__REDUCE_MAX || j->kind == WF__REDUCE_MIN; }
+
+/* By rows: of the input or turned round where there is a kernel, sums of stretches longer than that. */
+static bool chooses_rows(job *j, bool kept_is_faster, bool many) {
+  bool fits = many && j->kernels->rows[j->class][j->kind] && (!j->has_index || j->reduced.count == 1);
+  bool consecutive = j->stride == j->size && j->reduced.count * j->n > 0;
+  if (fits && kept_is_faster && !j->has_index) {
+    j->form = WF__ROWS;
+    j->piece = WF__ROWS_TOGETHER;
+  } else if (fits && !kept_is_faster && consecutive && j->n <= WF__TURNED && (!j->has_index || extremes(j))) {
+    j->form = WF__ROWS_TURNED;
+    j->piece = j->n;
+  } else if (fits && !kept_is_faster && consecutive && j->n <= SHORT && j->kind == WF__REDUCE_SUM) {
+    j->form = WF__ROWS_STRETCHES;
+    j->piece = j->n;
+  } else {
+    return false;
+  }
+  return true;
+}
+
+/* Results made together: as many as make a piece of work, which many threads share. */
+static int64_t together(const job *j, int64_t most) {
+  int64_t elements = j->total > 0 ? j->total : 1, fit = WF__GRAIN / elements;
+  return fit < 1 ? 1 : fit < most ? fit : most;
+}
+
+/* Columns when a kept dim is consecutive; else stretches of the fastest reduced one. */
 static void choose(job *j) {
   const wf_plan *plan = j->plan;
   int reduced = fastest(plan, true), kept = fastest(plan, false);
   bool kept_is_faster = reduced >= 0 && kept >= 0 && plan->operand[1].stride[kept] == j->size &&
                         plan->operand[1].stride[kept] < plan->operand[1].stride[reduced] && plan->size[kept] > 1;
-  bool extremes = !j->has_index && (j->kind == WF__REDUCE_MAX || j->kind == WF__REDUCE_MIN);
-  bool many = kept >= 0 && plan->size[kept] >= 8, sums = many && j->kind == WF__REDUCE_SUM;
-  bool by_rows = sums || (many && extremes);
   set_reduced(j, reduced);
-  bool together = sums && !kept_is_faster && j->stride == j->size && j->n <= SHORT;
-  set_kept(j, kept_is_faster || together ? kept : -1);
-  if (together) {
-    j->reduce = wf__sums_of_stretches;
-    j->block = WF__ROW_RESULTS;
-    j->piece = j->n;
+  set_kept(j, kept);
+  bool by_rows = chooses_rows(j, kept_is_faster, kept >= 0 && plan->size[kept] >= 8);
+  j->begins = !by_rows;
+  if (by_rows) {
+    j->reduce = wf__reduce_by_rows;
+    j->block = j->form == WF__ROWS ? WF__ROW_RESULTS : together(j, WF__ROW_RESULTS);
   } else if (!kept_is_faster) {
     j->reduce = stretches;
-    j->block = 1;
+    j->block = together(j, COLUMNS);
     j->piece = CHUNK;
-  } else if (by_rows) {
-    j->reduce = j->kind == WF__REDUCE_SUM ? wf__sums_by_rows : wf__extremes_by_rows;
-    j->block = WF__ROW_RESULTS;
-    j->piece = WF__ROWS;
   } else {
     j->reduce = columns;
     j->block = COLUMNS;
     j->piece = TILE;
   }
-  j->begins = j->block != WF__ROW_RESULTS;
   j->pieces = j->n ? (j->n + j->piece - 1) / j->piece : 0;
   j->units = j->reduced.count * j->pieces;
 }
 
 static void run(job *j) {
   choose(j);
-  bool rows = j->block == WF__ROW_RESULTS;
   int64_t work = j->total * (j->cols < j->block ? j->cols : j->block);
   j->blocks = (j->cols + j->block - 1) / j->block;
-  j->segments = rows ? FEW_SEGMENTS : SEGMENTS;
-  if (j->kept.count * j->blocks < j->segments / 2 && work >= 2 * WF__GRAIN && j->units >= j->segments) {
+  j->segments = j->begins ? SEGMENTS : FEW_SEGMENTS;
+  bool merges_exactly = j->is_integer || j->kind == WF__REDUCE_COUNT || extremes(j);
+  if (j->kept.count * j->blocks < j->segments / 2 && work >= 2 * WF__GRAIN && j->units >= j->segments &&
+      !(merges_exactly && wf_num_threads() == 1)) {
     run_segments(j);
     return;
   }
@@ -307,7 +364,8 @@ static void run(job *j) {
 static wf__class integer_class(wf__reduce_kind kind, wf_dtype in, wf_dtype compute) {
   bool counts = kind == WF__REDUCE_COUNT, extreme = kind == WF__REDUCE_MAX || kind == WF__REDUCE_MIN;
   if (in == WF_BOOL && counts && (compute == WF_BOOL || compute == WF_I64)) return WF__CLASS_U8;
-  if (!(kind == WF__REDUCE_SUM || counts || extreme) || (in != compute && (extreme || compute != WF_I64)))
+  if (!(kind == WF__REDUCE_SUM || kind == WF__REDUCE_PROD || counts || extreme) ||
+      (in != compute && (extreme || compute != WF_I64)))
     return WF__CLASS_I64;
   switch (in) {
     case WF_I32: return WF__CLASS_I32;

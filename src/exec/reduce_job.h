@@ -8,7 +8,16 @@
 
 /* Sums or extremes made together: 4 KiB of double, in L1 with their second level; runs of 2 KiB of f32. */
 #define WF__ROW_RESULTS 512
-#define WF__ROWS 32 /* rows of the input in one unit of work */
+#define WF__ROWS_TOGETHER 32 /* rows of the input in one unit of work */
+
+#define WF__TURNED 16
+
+/* How many results are made together. */
+typedef enum wf__rows_form {
+  WF__ROWS,           /* a kept dim is consecutive: rows of the input are taken into a row of results */
+  WF__ROWS_TURNED,    /* the reduced dim is, but has at most WF__TURNED elements: the same after turning them round */
+  WF__ROWS_STRETCHES, /* it is and has more: sums of stretches, one for each result */
+} wf__rows_form;
 
 typedef struct wf__reduce_job wf__reduce_job;
 struct wf__reduce_job {
@@ -17,7 +26,9 @@ struct wf__reduce_job {
   /* Units [begin, end) of the reductions whose input begins at `input`, into the states of `cols` neighbouring results. */
   void (*reduce)(const wf__reduce_job *j, char *input, int64_t cols, wf__reduce_state *state, int64_t begin,
                  int64_t end);
-  bool begins; /* `reduce` goes on from states that have begun; else it sets them */
+  bool
+      begins; /* `reduce` goes on from states that have begun; else it sets them, and wf__row_values_of() does without them */
+  wf__rows_form form; /* where `begins` is false */
   wf__reduce_op op;
   wf__reduce_kind kind;
   wf__class class;
@@ -44,15 +55,17 @@ struct wf__reduce_job {
   int64_t now;                     /* and the number of columns */
 };
 
-/* Sums where a kept dim is consecutive: rows are added to a row of totals, eight at a time. */
-void wf__sums_by_rows(const wf__reduce_job *j, char *input, int64_t cols, wf__reduce_state *state, int64_t begin,
-                      int64_t end);
-/* Sums of short consecutive stretches, one for each result of a block. */
-void wf__sums_of_stretches(const wf__reduce_job *j, char *input, int64_t cols, wf__reduce_state *state, int64_t begin,
-                           int64_t end);
+/* Sums, products, counts and extremes of a block of results, in one of the three forms. Places of extremes: only where there is one unit. */
+void wf__reduce_by_rows(const wf__reduce_job *j, char *input, int64_t cols, wf__reduce_state *state, int64_t begin,
+                        int64_t end);
 
-/* Extremes without places, as sums by rows. */
-void wf__extremes_by_rows(const wf__reduce_job *j, char *input, int64_t cols, wf__reduce_state *state, int64_t begin,
-                          int64_t end);
+/* The same without the detour of states. */
+typedef struct wf__row_values {
+  char value[WF__ROW_RESULTS * 8] __attribute__((aligned(64)));
+  int64_t place[WF__ROW_RESULTS]; /* of MAX and MIN with places: the row of each */
+  wf_dtype dtype;                 /* of `value` */
+} wf__row_values;
+/* The units of a block whose input begins at `input`; there is at least one. */
+void wf__row_values_of(const wf__reduce_job *j, char *input, int64_t cols, wf__row_values *values);
 
 #endif

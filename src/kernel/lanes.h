@@ -5,6 +5,8 @@
 #ifndef WF_KERNEL_LANES_H
 #define WF_KERNEL_LANES_H
 
+#include <stdbool.h>
+
 #include "kernel/isa.h"
 
 #if defined(__x86_64__)

@@ -48,7 +48,17 @@ static inline V FORM(wf__spread_nan)(V odd, V a, V b) {
 #endif
 }
 
-/* The greatest lane, as if NaN weren't there; the sum of the lanes, by halves. */
+static inline bool FORM(wf__any_nan)(V v) {
+#if defined(__AVX512F__)
+  return X512_MASK(cmp)((M512)v, (M512)v, _CMP_UNORD_Q) != 0;
+#else
+  bool any = false;
+  for (int k = 0; k < N; k++) any |= v[k] != v[k];
+  return any;
+#endif
+}
+
+/* The greatest and the least lane, as if NaN weren't there; the sum of the lanes, by halves. */
 static inline T FORM(wf__top)(V v) {
 #if defined(__AVX512F__)
   return X512(reduce_max)((M512)v);
@@ -56,6 +66,15 @@ static inline T FORM(wf__top)(V v) {
   T top = v[0];
   for (int k = 1; k < N; k++) top = v[k] > top || top != top ? v[k] : top;
   return top;
+#endif
+}
+static inline T FORM(wf__bottom)(V v) {
+#if defined(__AVX512F__)
+  return X512(reduce_min)((M512)v);
+#else
+  T bottom = v[0];
+  for (int k = 1; k < N; k++) bottom = v[k] < bottom || bottom != bottom ? v[k] : bottom;
+  return bottom;
 #endif
 }
 static inline T FORM(wf__total)(V v) {

@@ -1,6 +1,7 @@
-/* Reductions of consecutive elements by vectors. Powers, inf-norms, products of integers and f64's log-sum-exp stay ref/'s. */
+/* Reductions of consecutive elements by vectors. Powers and inf-norms stay ref/'s. */
+#include <math.h>
+
 #include "kernel/lanes.h"
-#include "kernel/math_f32.h"
 #include "kernel/tables.h"
 
 #if !defined(__clang__)
@@ -83,49 +84,35 @@ static double sum_f64(const double *x, int64_t n) {
 #define T float
 #define V wf__f32s
 #define LANES WF__LANES
+#define PLACE int32_t
 #define WIDE_LOAD(p) wide_f32(p)
 #define NAME(x) x##_f32
 #define TYPE(x) x##_f32
+#define EXP(v) wf__exp_f32s(v)
 #include "kernel/reduce_loops.h"
 #undef T
 #undef V
 #undef LANES
+#undef PLACE
 #undef WIDE_LOAD
 #undef NAME
 #undef TYPE
+#undef EXP
 #undef SUMS
 #undef EXTREME
 
 #define T double
 #define V wf__f64s
 #define LANES (WF__LANES / 2)
+#define PLACE int64_t
 #define WIDE_LOAD(p) wide_f64(p)
 #define NAME(x) x##_f64
 #define TYPE(x) x##_f64
+#define EXP(v) wf__exp_f64s(v)
 #include "kernel/reduce_loops.h"
 #undef T
 #undef NAME
 #undef EXTREME
-
-/* Scaled by the stretch's own maximum, then merged. */
-static void LOGSUMEXP_f32(wf__reduce_state *state, const void *values, int64_t n, int64_t first, int64_t step,
-                          double p) {
-  enum { BLOCK = 512 };
-  const float *x = values;
-  float block[BLOCK];
-  (void)first, (void)step, (void)p;
-  for (int64_t i = 0; i < n; i += BLOCK) {
-    int64_t count = n - i < BLOCK ? n - i : BLOCK;
-    bool nan;
-    float top = most_f32(x + i, count, &nan);
-    wf__reduce_state part = {.value = nan ? NAN : top, .second = (double)count};
-    if (isfinite(part.value)) {
-      for (int64_t k = 0; k < count; k++) block[k] = wf__expf(x[i + k] - top);
-      part.second = sum_f32(block, count);
-    }
-    wf__reduce_merge(WF__REDUCE_LOGSUMEXP, false, state, &part);
-  }
-}
 
 #define T int64_t
 #define NAME(x) x##_i64
@@ -162,19 +149,23 @@ void WFK(wf__reduce)(wf__kernels *table) {
   table->reduce[WF__CLASS_F32][WF__REDUCE_##KIND] = KIND##_f32; \
   table->reduce[WF__CLASS_F64][WF__REDUCE_##KIND] = KIND##_f64;
   /* clang-format off */
-  WF_KIND(SUM) WF_KIND(SUM_ABS) WF_KIND(SUM_SQUARE) WF_KIND(PROD) WF_KIND(MOMENTS) WF_KIND(COUNT) WF_KIND(MAX) WF_KIND(MIN)
+  WF_KIND(SUM) WF_KIND(SUM_ABS) WF_KIND(SUM_SQUARE) WF_KIND(PROD) WF_KIND(MOMENTS) WF_KIND(COUNT) WF_KIND(MAX) WF_KIND(MIN) WF_KIND(LOGSUMEXP)
   /* clang-format on */
 #undef WF_KIND
-      table->reduce[WF__CLASS_F32][WF__REDUCE_LOGSUMEXP] = LOGSUMEXP_f32;
-#define WF_ROWS(name)                      \
-  table->name[WF__CLASS_F32] = name##_f32; \
-  table->name[WF__CLASS_F64] = name##_f64;
-  WF_ROWS(add_rows)
-  WF_ROWS(add_each)
-  WF_ROWS(most_rows)
-  WF_ROWS(least_rows)
+#define WF_ROWS(CLASS, suffix)                                              \
+  table->rows[CLASS][WF__REDUCE_SUM] = add_rows_##suffix;                   \
+  table->rows[CLASS][WF__REDUCE_SUM_ABS] = add_sizes_of_rows_##suffix;      \
+  table->rows[CLASS][WF__REDUCE_SUM_SQUARE] = add_squares_of_rows_##suffix; \
+  table->rows[CLASS][WF__REDUCE_PROD] = multiply_rows_##suffix;             \
+  table->rows[CLASS][WF__REDUCE_COUNT] = count_rows_##suffix;               \
+  table->rows[CLASS][WF__REDUCE_MAX] = most_rows_##suffix;                  \
+  table->rows[CLASS][WF__REDUCE_MIN] = least_rows_##suffix;                 \
+  table->places[CLASS][WF__REDUCE_MAX] = most_places_##suffix;              \
+  table->places[CLASS][WF__REDUCE_MIN] = least_places_##suffix;             \
+  table->add_each[CLASS] = add_each_##suffix;
+          WF_ROWS(WF__CLASS_F32, f32) WF_ROWS(WF__CLASS_F64, f64)
 #undef WF_ROWS
-  put_i64(table, WF__CLASS_I64);
+              put_i64(table, WF__CLASS_I64);
   put_i32(table, WF__CLASS_I32);
   put_i16(table, WF__CLASS_I16);
   put_i8(table, WF__CLASS_I8);

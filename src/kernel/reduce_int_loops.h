@@ -1,5 +1,5 @@
 /* Loops of reductions over one integer type: T (the type) and NAME(x) are defined by whoever includes it. The compiler vectorises them: integer
- * additions and extremes may be taken in any order. Sums are in 64 bits and wrap there. */
+ * additions, products and extremes may be taken in any order. Sums and products are in 64 bits and wrap there. */
 
 static void NAME(SUM)(wf__reduce_state *state, const void *x, int64_t n, int64_t first, int64_t step, double p) {
   const T *v = x;
@@ -7,6 +7,22 @@ static void NAME(SUM)(wf__reduce_state *state, const void *x, int64_t n, int64_t
   (void)first, (void)step, (void)p;
   for (int64_t i = 0; i < n; i++) sum += (uint64_t)v[i];
   state->integer = (int64_t)sum;
+}
+
+static void NAME(PROD)(wf__reduce_state *state, const void *x, int64_t n, int64_t first, int64_t step, double p) {
+  const T *v = x;
+  uint64_t a = 1, b = 1, c = 1, d = 1;
+  int64_t i = 0;
+  (void)first, (void)step, (void)p;
+  for (; i + 4 <= n; i += 4) {
+    a *= (uint64_t)v[i];
+    b *= (uint64_t)v[i + 1];
+    c *= (uint64_t)v[i + 2];
+    d *= (uint64_t)v[i + 3];
+  }
+  for (; i < n; i++) a *= (uint64_t)v[i];
+  wf__reduce_state part = {.integer = (int64_t)((a * b) * (c * d))};
+  if (n) wf__reduce_merge(WF__REDUCE_PROD, true, state, &part);
 }
 
 static void NAME(COUNT)(wf__reduce_state *state, const void *x, int64_t n, int64_t first, int64_t step, double p) {
@@ -18,7 +34,7 @@ static void NAME(COUNT)(wf__reduce_state *state, const void *x, int64_t n, int64
 }
 
 /* The place is looked for only when the stretch holds something better than what there is, and never when places don't count (step 0). */
-#define EXTREME(KIND, FN, OPERATOR)                                                                                   \
+#define EXTREME(KIND, OPERATOR)                                                                                       \
   static void NAME(KIND)(wf__reduce_state * state, const void *x, int64_t n, int64_t first, int64_t step, double p) { \
     const T *v = x;                                                                                                   \
     (void)p;                                                                                                          \
@@ -30,27 +46,61 @@ static void NAME(COUNT)(wf__reduce_state *state, const void *x, int64_t n, int64
     while (step && v[i] != best) i++;                                                                                 \
     wf__reduce_state part = {.integer = best, .index = first + i * step};                                             \
     wf__reduce_merge(WF__REDUCE_##KIND, true, state, &part);                                                          \
-  }                                                                                                                   \
-  static void NAME(FN)(void *best, const void *x, int64_t stride, int64_t rows, int64_t n) {                          \
-    T *b = best;                                                                                                      \
-    for (int64_t r = 0; r < rows; r++) {                                                                              \
-      const T *v = (const T *)((const char *)x + r * stride);                                                         \
-      WF__VECTOR_LOOP                                                                                                 \
-      for (int64_t i = 0; i < n; i++) b[i] = v[i] OPERATOR b[i] ? v[i] : b[i];                                        \
-    }                                                                                                                 \
   }
-EXTREME(MAX, most_rows, >)
-EXTREME(MIN, least_rows, <)
+EXTREME(MAX, >)
+EXTREME(MIN, <)
 #undef EXTREME
 
-static void NAME(add_rows)(void *total, const void *x, int64_t stride, int64_t rows, int64_t n) {
-  uint64_t *t = total;
-  for (int64_t r = 0; r < rows; r++) {
-    const T *v = (const T *)((const char *)x + r * stride);
-    WF__VECTOR_LOOP
-    for (int64_t i = 0; i < n; i++) t[i] += (uint64_t)v[i];
+/* ---- rows ---------------------------------------------------------------------------------------------------------------------------- */
+
+/* What four narrow elements are joined in before they are widened. */
+typedef __typeof__(_Generic((T)0, int8_t : 0, uint8_t : 0, int16_t : 0, default : (uint64_t)0)) NAME(part);
+
+#define ROWS(FN, R, FOUR, ONE)                                                                 \
+  static void NAME(FN)(void *result, const void *x, int64_t stride, int64_t rows, int64_t n) { \
+    R *t = result;                                                                             \
+    const char *row = x;                                                                       \
+    int64_t r = 0;                                                                             \
+    for (; r + 4 <= rows; r += 4, row += 4 * stride) {                                         \
+      const T *a = (const T *)row, *b = (const T *)(row + stride);                             \
+      const T *c = (const T *)(row + 2 * stride), *d = (const T *)(row + 3 * stride);          \
+      WF__VECTOR_LOOP for (int64_t i = 0; i < n; i++) t[i] = FOUR;                             \
+    }                                                                                          \
+    for (; r < rows; r++, row += stride) {                                                     \
+      const T *a = (const T *)row;                                                             \
+      WF__VECTOR_LOOP for (int64_t i = 0; i < n; i++) t[i] = ONE;                              \
+    }                                                                                          \
   }
-}
+#define PART(y) ((NAME(part))(y))
+#define TRUE(y) ((uint8_t)((y) != 0))
+ROWS(add_rows, uint64_t, t[i] + (uint64_t)((PART(a[i]) + PART(b[i])) + (PART(c[i]) + PART(d[i]))),
+     t[i] + (uint64_t)a[i])
+ROWS(multiply_rows, uint64_t, t[i] * ((uint64_t)a[i] * (uint64_t)b[i]) * ((uint64_t)c[i] * (uint64_t)d[i]),
+     t[i] * (uint64_t)a[i])
+ROWS(count_rows, int64_t, t[i] + (uint8_t)(TRUE(a[i]) + TRUE(b[i]) + TRUE(c[i]) + TRUE(d[i])), t[i] + TRUE(a[i]))
+#undef PART
+#undef TRUE
+
+#define EXTREME(FN, OPERATOR)                                                                                        \
+  static inline T NAME(FN##_of)(T now, T y) { return y OPERATOR now ? y : now; }                                     \
+  ROWS(FN##_rows, T, NAME(FN##_of)(t[i], NAME(FN##_of)(NAME(FN##_of)(a[i], b[i]), NAME(FN##_of)(c[i], d[i]))),       \
+       NAME(FN##_of)(t[i], a[i]))                                                                                    \
+  static void NAME(FN##_places)(void *best, void *place, const void *x, int64_t stride, int64_t first, int64_t rows, \
+                                int64_t n) {                                                                         \
+    T *t = best, *p = place;                                                                                         \
+    for (int64_t r = 0; r < rows; r++) {                                                                             \
+      const T *a = (const T *)((const char *)x + r * stride), here = (T)(first + r);                                 \
+      WF__VECTOR_LOOP for (int64_t i = 0; i < n; i++) {                                                              \
+        const T y = a[i], now = t[i], before = p[i];                                                                 \
+        t[i] = y OPERATOR now ? y : now;                                                                             \
+        p[i] = y OPERATOR now ? here : before;                                                                       \
+      }                                                                                                              \
+    }                                                                                                                \
+  }
+EXTREME(most, >)
+EXTREME(least, <)
+#undef EXTREME
+#undef ROWS
 
 static void NAME(add_each)(void *total, const void *x, int64_t stride, int64_t rows, int64_t n) {
   uint64_t *t = total;
@@ -64,11 +114,16 @@ static void NAME(add_each)(void *total, const void *x, int64_t stride, int64_t r
 
 static void NAME(put)(wf__kernels *table, wf__class class) {
   table->reduce[class][WF__REDUCE_SUM] = NAME(SUM);
+  table->reduce[class][WF__REDUCE_PROD] = NAME(PROD);
   table->reduce[class][WF__REDUCE_COUNT] = NAME(COUNT);
   table->reduce[class][WF__REDUCE_MAX] = NAME(MAX);
   table->reduce[class][WF__REDUCE_MIN] = NAME(MIN);
-  table->add_rows[class] = NAME(add_rows);
+  table->rows[class][WF__REDUCE_SUM] = NAME(add_rows);
+  table->rows[class][WF__REDUCE_PROD] = NAME(multiply_rows);
+  table->rows[class][WF__REDUCE_COUNT] = NAME(count_rows);
+  table->rows[class][WF__REDUCE_MAX] = NAME(most_rows);
+  table->rows[class][WF__REDUCE_MIN] = NAME(least_rows);
+  table->places[class][WF__REDUCE_MAX] = NAME(most_places);
+  table->places[class][WF__REDUCE_MIN] = NAME(least_places);
   table->add_each[class] = NAME(add_each);
-  table->most_rows[class] = NAME(most_rows);
-  table->least_rows[class] = NAME(least_rows);
 }

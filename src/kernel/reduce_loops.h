@@ -1,5 +1,5 @@
-/* Loops of reductions over one float type: T (the type), V (a vector of it), LANES, WIDE_LOAD(p) (8 of them as doubles), NAME(x) and TYPE(x)
- * (names of this file and of lanes.h with the type's suffix) are defined by whoever includes it.
+/* Loops of reductions over one float type: T (the type), V (a vector of it), LANES, PLACE (an integer as wide), WIDE_LOAD(p) (8 of them as
+ * doubles), EXP(v), NAME(x) and TYPE(x) (names of this file and of lanes.h with the type's suffix) are defined by whoever includes it.
  *
  * sum: blocks of BLOCK elements are added in 4 vectors of T, 8 elements a lane, which are then joined and go into doubles. Each element passes 9
  * additions in T at most, of which the errors are below 9 · 2^-24 of the sum of sizes for f32: pairwise summation of n elements has log2(n), so
@@ -114,33 +114,27 @@ static void NAME(COUNT)(wf__reduce_state *state, const void *x, int64_t n, int64
 
 /* ---- extremes -------------------------------------------------------------------------------------------------------------------- */
 
-/* The extreme without its place, as if there were no NaN; *nan: whether there is one. BETTER(a, b): lanes of a that go before those of b, else b. */
-#define EXTREME(FN, BETTER, OPERATOR)                                         \
-  static T NAME(FN)(const T *x, int64_t n, bool *nan) {                       \
-    V a = (V){0} + x[0], b = a, c = a, d = a, odd = {0};                      \
-    T result = x[0];                                                          \
-    bool strange = x[0] != x[0];                                              \
-    int64_t i = 0;                                                            \
-    for (; i + 4 * LANES <= n; i += 4 * LANES) {                              \
-      V v = NAME(at)(x + i), w = NAME(at)(x + i + LANES);                     \
-      V y = NAME(at)(x + i + 2 * LANES), z = NAME(at)(x + i + 3 * LANES);     \
-      a = BETTER(v, a), b = BETTER(w, b), c = BETTER(y, c), d = BETTER(z, d); \
-      odd = TYPE(wf__spread_nan)(TYPE(wf__spread_nan)(odd, v, w), y, z);      \
-    }                                                                         \
-    a = BETTER(BETTER(a, b), BETTER(c, d));                                   \
-    for (int k = 0; k < LANES; k++) {                                         \
-      strange |= odd[k] != odd[k];                                            \
-      result = a[k] OPERATOR result ? a[k] : result;                          \
-    }                                                                         \
-    for (; i < n; i++) {                                                      \
-      strange |= x[i] != x[i];                                                \
-      result = x[i] OPERATOR result ? x[i] : result;                          \
-    }                                                                         \
-    *nan = strange;                                                           \
-    return result;                                                            \
+/* The extreme without its place, which means nothing when *nan: whether there is a NaN. BETTER(a, b): lanes of a that go before those of b, else b. */
+#define EXTREME(FN, BETTER, OUTERMOST)                                                 \
+  static T NAME(FN)(const T *x, int64_t n, bool *nan) {                                \
+    V a = (V){0} + x[0], b = a, c = a, d = a, odd = a;                                 \
+    int64_t i = 0;                                                                     \
+    for (; i + 4 * LANES <= n; i += 4 * LANES) {                                       \
+      V v = NAME(at)(x + i), w = NAME(at)(x + i + LANES);                              \
+      V y = NAME(at)(x + i + 2 * LANES), z = NAME(at)(x + i + 3 * LANES);              \
+      a = BETTER(v, a), b = BETTER(w, b), c = BETTER(y, c), d = BETTER(z, d);          \
+      odd = TYPE(wf__spread_nan)(TYPE(wf__spread_nan)(odd, v, w), y, z);               \
+    }                                                                                  \
+    for (; i < n; i += LANES) {                                                        \
+      V v = n - i < LANES ? TYPE(wf__load_part)(x + i, n - i, x[0]) : NAME(at)(x + i); \
+      a = BETTER(v, a);                                                                \
+      odd = TYPE(wf__spread_nan)(odd, v, v);                                           \
+    }                                                                                  \
+    *nan = TYPE(wf__any_nan)(odd);                                                     \
+    return OUTERMOST(BETTER(BETTER(a, b), BETTER(c, d)));                              \
   }
-EXTREME(most, TYPE(wf__max), >)
-EXTREME(least, TYPE(wf__min), <)
+EXTREME(most, TYPE(wf__max), TYPE(wf__top))
+EXTREME(least, TYPE(wf__min), TYPE(wf__bottom))
 
 /* Where x first is `best`, or NaN; it is somewhere. Stretches of 32 are tested whole, which is vectorised. */
 static int64_t NAME(place_of)(const T *x, int64_t n, T best, bool nan) {
@@ -161,10 +155,12 @@ static inline void NAME(take_extreme)(wf__reduce_kind kind, wf__reduce_state *st
   bool nan;
   T best = (kind == WF__REDUCE_MAX ? NAME(most) : NAME(least))(x, n, &nan);
   wf__reduce_state part = {.value = nan ? NAN : best, .index = first};
-  wf__reduce_state unchanged = *state;
-  wf__reduce_merge(kind, false, &unchanged, &part); /* `first` is the lowest index that the stretch could have */
-  if (step && unchanged.index != part.index) return;
-  part.index = first + (step ? NAME(place_of)(x, n, best, nan) * step : 0);
+  if (step) {
+    wf__reduce_state unchanged = *state;
+    wf__reduce_merge(kind, false, &unchanged, &part); /* `first` is the lowest index that the stretch could have */
+    if (unchanged.index != part.index) return;
+    part.index = first + NAME(place_of)(x, n, best, nan) * step;
+  }
   wf__reduce_merge(kind, false, state, &part);
 }
 static void NAME(MAX)(wf__reduce_state *state, const void *x, int64_t n, int64_t first, int64_t step, double p) {
@@ -174,6 +170,33 @@ static void NAME(MAX)(wf__reduce_state *state, const void *x, int64_t n, int64_t
 static void NAME(MIN)(wf__reduce_state *state, const void *x, int64_t n, int64_t first, int64_t step, double p) {
   (void)p;
   NAME(take_extreme)(WF__REDUCE_MIN, state, x, n, first, step);
+}
+
+/* Scaled by the greatest of each stretch, then merged. */
+static void NAME(LOGSUMEXP)(wf__reduce_state *state, const void *values, int64_t n, int64_t first, int64_t step,
+                            double p) {
+  enum { TOGETHER = 512 };
+  (void)first, (void)step, (void)p;
+  for (int64_t i = 0; i < n; i += TOGETHER) {
+    const T *x = (const T *)values + i;
+    int64_t count = n - i < TOGETHER ? n - i : TOGETHER;
+    bool nan;
+    T top = NAME(most)(x, count, &nan);
+    wf__reduce_state part = {.value = nan ? NAN : top, .second = (double)count, .index = INT64_MAX};
+    if (isfinite(part.value)) {
+      V a = {0}, b = {0};
+      int64_t k = 0;
+      for (; k + 2 * LANES <= count; k += 2 * LANES) {
+        a += EXP(NAME(at)(x + k) - top);
+        b += EXP(NAME(at)(x + k + LANES) - top);
+      }
+      for (; k < count; k += LANES)
+        a += EXP((count - k < LANES ? TYPE(wf__load_part)(x + k, count - k, (T)-INFINITY) : NAME(at)(x + k)) - top);
+      part.second = TYPE(wf__total)(a + b);
+    }
+    if (state->value == -INFINITY && state->second == 0) *state = part; /* the first */
+    else wf__reduce_merge(WF__REDUCE_LOGSUMEXP, false, state, &part);
+  }
 }
 
 /* ---- many sums ---------------------------------------------------------------------------------------------------------------------- */
@@ -211,20 +234,74 @@ static void NAME(add_each)(void *total, const void *x, int64_t stride, int64_t r
     t[r] += n < BLOCK ? NAME(short_sum)(row, n) : NAME(sum)(row, n);
   }
 }
-/* NaN goes before everything and stays. */
-#define EXTREME_ROWS(FN, OPERATOR)                                                           \
-  static void NAME(FN)(void *best, const void *x, int64_t stride, int64_t rows, int64_t n) { \
-    T *b = best;                                                                             \
-    for (int64_t r = 0; r < rows; r++) {                                                     \
-      const T *v = (const T *)((const char *)x + r * stride);                                \
-      WF__VECTOR_LOOP for (int64_t i = 0; i < n; i++) {                                      \
-        const T y = v[i], now = b[i];                                                        \
-        b[i] = ((y OPERATOR now) | (y != y)) ? y : now;                                      \
-      }                                                                                      \
-    }                                                                                        \
+
+/* Four rows at a time are joined before they go to the results, all in double: E(y) is what an element y is worth. */
+#define WIDE_ROWS(FN, RESULT, E, JOIN)                                                         \
+  static void NAME(FN)(void *result, const void *x, int64_t stride, int64_t rows, int64_t n) { \
+    RESULT *t = result;                                                                        \
+    const char *row = x;                                                                       \
+    int64_t r = 0;                                                                             \
+    for (; r + 4 <= rows; r += 4, row += 4 * stride) {                                         \
+      const T *a = (const T *)row, *b = (const T *)(row + stride);                             \
+      const T *c = (const T *)(row + 2 * stride), *d = (const T *)(row + 3 * stride);          \
+      WF__VECTOR_LOOP for (int64_t i = 0; i < n; i++) t[i] =                                   \
+          t[i] JOIN((E(a[i]) JOIN E(b[i]))JOIN(E(c[i]) JOIN E(d[i])));                         \
+    }                                                                                          \
+    for (; r < rows; r++, row += stride) {                                                     \
+      const T *a = (const T *)row;                                                             \
+      WF__VECTOR_LOOP for (int64_t i = 0; i < n; i++) t[i] = t[i] JOIN E(a[i]);                \
+    }                                                                                          \
   }
-EXTREME_ROWS(most_rows, >)
-EXTREME_ROWS(least_rows, <)
+#define WORTH(y) ((double)(y))
+#define WORTH_SIZE(y) __builtin_fabs((double)(y))
+#define WORTH_SQUARE(y) ((double)(y) * (double)(y))
+#define WORTH_ONE(y) ((int64_t)((y) != 0))
+WIDE_ROWS(multiply_rows, double, WORTH, *)
+WIDE_ROWS(add_sizes_of_rows, double, WORTH_SIZE, +)
+WIDE_ROWS(add_squares_of_rows, double, WORTH_SQUARE, +)
+WIDE_ROWS(count_rows, int64_t, WORTH_ONE, +)
+#undef WORTH
+#undef WORTH_SIZE
+#undef WORTH_SQUARE
+#undef WORTH_ONE
+#undef WIDE_ROWS
+
+/* NaN goes before everything and stays. */
+#define EXTREME_ROWS(FN, OPERATOR)                                                                                   \
+  static inline T NAME(FN##_of)(T now, T y) { return ((y OPERATOR now) | (y != y)) ? y : now; }                      \
+  static void NAME(FN##_rows)(void *best, const void *x, int64_t stride, int64_t rows, int64_t n) {                  \
+    T *t = best;                                                                                                     \
+    const char *row = x;                                                                                             \
+    int64_t r = 0;                                                                                                   \
+    for (; r + 4 <= rows; r += 4, row += 4 * stride) {                                                               \
+      const T *a = (const T *)row, *b = (const T *)(row + stride);                                                   \
+      const T *c = (const T *)(row + 2 * stride), *d = (const T *)(row + 3 * stride);                                \
+      WF__VECTOR_LOOP for (int64_t i = 0; i < n; i++) t[i] =                                                         \
+          NAME(FN##_of)(NAME(FN##_of)(NAME(FN##_of)(NAME(FN##_of)(t[i], a[i]), b[i]), c[i]), d[i]);                  \
+    }                                                                                                                \
+    for (; r < rows; r++, row += stride) {                                                                           \
+      const T *a = (const T *)row;                                                                                   \
+      WF__VECTOR_LOOP for (int64_t i = 0; i < n; i++) t[i] = NAME(FN##_of)(t[i], a[i]);                              \
+    }                                                                                                                \
+  }                                                                                                                  \
+  static void NAME(FN##_places)(void *best, void *place, const void *x, int64_t stride, int64_t first, int64_t rows, \
+                                int64_t n) {                                                                         \
+    T *t = best;                                                                                                     \
+    PLACE *p = place;                                                                                                \
+    for (int64_t r = 0; r < rows; r++) {                                                                             \
+      const T *a = (const T *)((const char *)x + r * stride);                                                        \
+      const PLACE here = (PLACE)(first + r);                                                                         \
+      WF__VECTOR_LOOP for (int64_t i = 0; i < n; i++) {                                                              \
+        const T y = a[i], now = t[i];                                                                                \
+        const PLACE before = p[i];                                                                                   \
+        const int better = (y OPERATOR now) | ((y != y) & (now == now));                                             \
+        t[i] = better ? y : now;                                                                                     \
+        p[i] = better ? here : before;                                                                               \
+      }                                                                                                              \
+    }                                                                                                                \
+  }
+EXTREME_ROWS(most, >)
+EXTREME_ROWS(least, <)
 #undef EXTREME_ROWS
 #undef BLOCK
 #undef AHEAD

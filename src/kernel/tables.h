@@ -97,10 +97,13 @@ typedef void (*wf__norm_back_map_fn)(const float *x, const float *dy, float *dx,
 /* Takes n consecutive elements of the class's type into the state. Their indices are first, first + step, …; step 0: indices don't count. */
 typedef void (*wf__reduce_fn)(wf__reduce_state *state, const void *x, int64_t n, int64_t first, int64_t step,
                               double parameter);
-/* Sums of `rows` rows of n elements, `stride` bytes apart. add_rows: total[i] += x[0][i] + x[1][i] + …; add_each: total[r] += x[r][0] + x[r][1] + …
- * Totals are double for floats, int64_t for integers of any width. most_rows, least_rows: total[i], of the class's type, becomes the extreme of itself
- * and x[0][i], x[1][i], …; NaN is more extreme than all. */
-typedef void (*wf__rows_fn)(void *total, const void *x, int64_t stride, int64_t rows, int64_t n);
+/* `rows` rows of n elements, `stride` bytes apart, are taken into n results: result[i] goes on with x[0][i], x[1][i], …. Extremes are of the
+ * class's type, of which NaN is more extreme than all; counts and what integers give are int64_t, the rest is double. Sums of stretches instead:
+ * result[r] += x[r][0] + x[r][1] + …. */
+typedef void (*wf__rows_fn)(void *result, const void *x, int64_t stride, int64_t rows, int64_t n);
+/* Extremes with the numbers of their rows, which count from `first`: place[i] is an integer as wide as the class's type. The first of equals stays. */
+typedef void (*wf__places_fn)(void *best, void *place, const void *x, int64_t stride, int64_t first, int64_t rows,
+                              int64_t n);
 
 /* Numbers that depend on their index alone. */
 typedef struct wf__range_args {
@@ -174,7 +177,9 @@ typedef struct wf__kernels {
   wf__norm_back_sums_fn norm_back_sums;
   wf__norm_back_map_fn norm_back_map;
   wf__reduce_fn reduce[WF__PW_CLASSES][WF__REDUCE_KINDS]; /* NULL: not defined for the class */
-  wf__rows_fn add_rows[WF__PW_CLASSES], add_each[WF__PW_CLASSES], most_rows[WF__PW_CLASSES], least_rows[WF__PW_CLASSES];
+  wf__rows_fn rows[WF__PW_CLASSES][WF__REDUCE_KINDS];     /* NULL: not by rows */
+  wf__rows_fn add_each[WF__PW_CLASSES];
+  wf__places_fn places[WF__PW_CLASSES][WF__REDUCE_KINDS]; /* of MAX and MIN */
   wf__softmax_kernels softmax[WF__CLASSES][WF__LOG_SOFTMAX_BACKWARD + 1];
   wf__small_product_fn small_product[WF__CLASSES]; /* NULL for i64 */
   wf__range_kernel_fn range[WF__RANGE_EYE + 1];

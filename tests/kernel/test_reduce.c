@@ -103,7 +103,7 @@ static void check_rows(int isa, int class, int64_t rows, int64_t n, bool each, u
       want[each ? r : i] += v;
     }
   const wf__kernels *k = wf__kernels_of((wf__isa)isa);
-  (each ? k->add_each : k->add_rows)[class](total.data, x.data, stride, rows, n);
+  (each ? k->add_each[class] : k->rows[class][WF__REDUCE_SUM])(total.data, x.data, stride, rows, n);
   for (int64_t i = 0; i < results; i++)
     if (wf__scalar_int(wf__scalar_load(class <= WF__CLASS_F64 ? WF_F64 : WF_I64, total.data + i * 8)) != want[i])
       fail_msg("%s, class %d, %s, %d x %d: wrong at %d", wf__cpu_isa_name((wf__isa)isa), class, each ? "each" : "rows",
@@ -124,33 +124,77 @@ static void rows_are_added_to_their_totals(void **state) {
           for (int each = 0; each < 2; each++) check_rows(isa, class, rows[r], lengths[l], each, &seed);
 }
 
-static void rows_of_extremes_follow_ref(void **state) {
+/* 5 rows of n elements, and 9: rows are taken four at a time. */
+static void check_row_kind(int isa, int class, int kind, int64_t rows, int64_t n, uint64_t *seed) {
+  bool extreme = kind == WF__REDUCE_MAX || kind == WF__REDUCE_MIN;
+  bool integers = class >= WF__CLASS_I64 || kind == WF__REDUCE_COUNT;
+  wf_dtype dtype = dtypes[class], result = extreme ? dtype : integers ? WF_I64 : WF_F64;
+  size_t size = wf_dtype_size(dtype), wide = wf_dtype_size(result);
+  guarded x = guarded_new((size_t)(rows * n) * size, size), got = guarded_new((size_t)n * wide, wide),
+          want = guarded_new((size_t)n * wide, wide);
+  fill(x.data, dtype, rows * n, extreme, seed);
+  fill(got.data, result, n, extreme, seed);
+  memcpy(want.data, got.data, (size_t)n * wide);
+  wf__kernels_of((wf__isa)isa)->rows[class][kind](got.data, x.data, n * (int64_t)size, rows, n);
+  wf__kernels_of(WF__ISA_REF)->rows[class][kind](want.data, x.data, n * (int64_t)size, rows, n);
+  for (int64_t i = 0; i < n; i++) {
+    wf_scalar a = wf__scalar_load(result, got.data + i * (int64_t)wide),
+              b = wf__scalar_load(result, want.data + i * (int64_t)wide);
+    double u = wf__scalar_double(a), v = wf__scalar_double(b);
+    double tolerance = kind == WF__REDUCE_SUM && class == WF__CLASS_F32 ? 5e-5 : 1e-13 * (10000 + fabs(v));
+    if (!(integers ? a.as.i == b.as.i : close_to(u, v, tolerance)))
+      fail_msg("%s, class %d, kind %d, %d x %d: %.17g, not %.17g at %d", wf__cpu_isa_name((wf__isa)isa), class, kind,
+               (int)rows, (int)n, u, v, (int)i);
+  }
+  assert_true(guarded_intact(&got));
+  guarded_free(&x);
+  guarded_free(&got);
+  guarded_free(&want);
+}
+
+static void rows_of_every_kind_follow_ref(void **state) {
   (void)state;
   uint64_t seed = 19;
   for (int isa = WF__ISA_BASE; isa <= (int)best_isa(); isa++)
     for (int class = 0; class < WF__PW_CLASSES; class ++)
-      for (int64_t n = 1; n < 200; n += 13)
-        for (int least = 0; least < 2; least++) {
-          size_t size = wf_dtype_size(dtypes[class]);
-          guarded x = guarded_new((size_t)(5 * n) * size, size), got = guarded_new((size_t)n * size, size),
-                  want = guarded_new((size_t)n * size, size);
-          random_fill(x.data, dtypes[class], 5 * n, &seed);
-          random_fill(got.data, dtypes[class], n, &seed);
-          memcpy(want.data, got.data, (size_t)n * size);
-          const wf__kernels *k = wf__kernels_of((wf__isa)isa), *ref = wf__kernels_of(WF__ISA_REF);
-          (least ? k->least_rows : k->most_rows)[class](got.data, x.data, n * (int64_t)size, 5, n);
-          (least ? ref->least_rows : ref->most_rows)[class](want.data, x.data, n * (int64_t)size, 5, n);
-          for (int64_t i = 0; i < n; i++) {
-            wf_scalar a = wf__scalar_load(dtypes[class], got.data + i * (int64_t)size),
-                      b = wf__scalar_load(dtypes[class], want.data + i * (int64_t)size);
-            double u = wf__scalar_double(a), v = wf__scalar_double(b);
-            assert_true(a.as.i == b.as.i || u == v || (isnan(u) && isnan(v)));
+      for (int kind = 0; kind < WF__REDUCE_KINDS; kind++) {
+        wf__rows_fn ref = wf__kernels_of(WF__ISA_REF)->rows[class][kind];
+        assert_true((ref == NULL) == (wf__kernels_of((wf__isa)isa)->rows[class][kind] == NULL));
+        for (int64_t n = 1; n < 200 && ref; n += 13)
+          for (int64_t rows = 1; rows < 10; rows += 4) check_row_kind(isa, class, kind, rows, n, &seed);
+      }
+}
+
+/* Few different values, so that many are equal: the first row of the extreme counts, and that of the first NaN. */
+static void places_are_those_of_the_first_extreme(void **state) {
+  (void)state;
+  uint64_t seed = 77;
+  enum { ROWS = 7, N = 83 };
+  for (int isa = WF__ISA_REF; isa <= (int)best_isa(); isa++)
+    for (int class = 0; class < WF__PW_CLASSES; class ++)
+      for (int least = 0; least < 2; least++) {
+        size_t size = wf_dtype_size(dtypes[class]);
+        char x[ROWS * N * 8], best[N * 8], place[N * 8] = {0};
+        for (int64_t i = 0; i < (int64_t)ROWS * N; i++)
+          wf__scalar_store(wf_int((int64_t)(random_next(&seed) % 3)), dtypes[class], x + i * (int64_t)size);
+        for (int64_t i = 0; i < 4 && class <= WF__CLASS_F64; i++)
+          wf__scalar_store(wf_float(NAN), dtypes[class], x + (i * N * 3 / 2 + 5) * (int64_t)size);
+        memcpy(best, x, N * size);
+        wf__kernels_of((wf__isa)isa)
+            ->places[class][least ? WF__REDUCE_MIN : WF__REDUCE_MAX](best, place, x + N * size, N * (int64_t)size, 1,
+                                                                     ROWS - 1, N);
+        for (int64_t c = 0; c < N; c++) {
+          int64_t first = 0, got = 0;
+          for (int64_t r = 1; r < ROWS; r++) {
+            double v = wf__scalar_double(wf__scalar_load(dtypes[class], x + (r * N + c) * (int64_t)size)),
+                   now = wf__scalar_double(wf__scalar_load(dtypes[class], x + (first * N + c) * (int64_t)size));
+            if (!isnan(now) && (isnan(v) || (least ? v < now : v > now))) first = r;
           }
-          assert_true(guarded_intact(&got));
-          guarded_free(&x);
-          guarded_free(&got);
-          guarded_free(&want);
+          memcpy(&got, place + c * (int64_t)size, size);
+          assert_int_equal(got, first);
+          assert_memory_equal(best + c * (int64_t)size, x + (first * N + c) * (int64_t)size, size);
         }
+      }
 }
 
 /* The bound that reduce_loops.h states, on numbers of one sign and of both, against the exact sum in 128 bits. */
@@ -180,7 +224,8 @@ static void sums_of_f32_err_by_nine_roundings_at_most(void **state) {
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(every_instruction_set_reduces_as_ref_does),
     cmocka_unit_test(rows_are_added_to_their_totals),
-    cmocka_unit_test(rows_of_extremes_follow_ref),
+    cmocka_unit_test(rows_of_every_kind_follow_ref),
+    cmocka_unit_test(places_are_those_of_the_first_extreme),
     cmocka_unit_test(sums_of_f32_err_by_nine_roundings_at_most),
 };
 WF_TEST_MAIN("kernel/reduce", tests)

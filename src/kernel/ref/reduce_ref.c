@@ -53,41 +53,53 @@ FLOAT_KINDS(WF_KIND)
     (void)p;                                                                                                         \
     for (int64_t i = 0; i < n; i++) take_integer(WF__REDUCE_##KIND, state, ((const T *)x)[i], first + i * step);     \
   }
-#define ROWS(T, TOTAL)                                                                                              \
-  static void add_rows_##T(void *total, const void *x, int64_t stride, int64_t rows, int64_t n) {                   \
-    for (int64_t r = 0; r < rows; r++)                                                                              \
-      for (int64_t i = 0; i < n; i++) ((TOTAL *)total)[i] += (TOTAL)((const T *)((const char *)x + r * stride))[i]; \
-  }                                                                                                                 \
-  static void add_each_##T(void *total, const void *x, int64_t stride, int64_t rows, int64_t n) {                   \
-    for (int64_t r = 0; r < rows; r++)                                                                              \
-      for (int64_t i = 0; i < n; i++) ((TOTAL *)total)[r] += (TOTAL)((const T *)((const char *)x + r * stride))[i]; \
+
+/* Rows: EXPRESSION is what `now` becomes with the element y. */
+#define ROW_KIND(KIND, T, RESULT, EXPRESSION)                                                         \
+  static void KIND##_rows_##T(void *result, const void *x, int64_t stride, int64_t rows, int64_t n) { \
+    for (int64_t r = 0; r < rows; r++)                                                                \
+      for (int64_t i = 0; i < n; i++) {                                                               \
+        T y = ((const T *)((const char *)x + r * stride))[i];                                         \
+        RESULT now = ((RESULT *)result)[i];                                                           \
+        ((RESULT *)result)[i] = (RESULT)(EXPRESSION);                                                 \
+      }                                                                                               \
   }
-#define EXTREME_ROWS(T)                                                                            \
-  static void most_rows_##T(void *best, const void *x, int64_t stride, int64_t rows, int64_t n) {  \
-    for (int64_t r = 0; r < rows; r++)                                                             \
-      for (int64_t i = 0; i < n; i++) {                                                            \
-        T y = ((const T *)((const char *)x + r * stride))[i], *now = (T *)best + i;                \
-        if (y > *now || y != y) *now = y;                                                          \
-      }                                                                                            \
-  }                                                                                                \
-  static void least_rows_##T(void *best, const void *x, int64_t stride, int64_t rows, int64_t n) { \
-    for (int64_t r = 0; r < rows; r++)                                                             \
-      for (int64_t i = 0; i < n; i++) {                                                            \
-        T y = ((const T *)((const char *)x + r * stride))[i], *now = (T *)best + i;                \
-        if (y < *now || y != y) *now = y;                                                          \
-      }                                                                                            \
+#define PLACES(KIND, T, PLACE, OPERATOR)                                                                             \
+  static void KIND##_places_##T(void *best, void *place, const void *x, int64_t stride, int64_t first, int64_t rows, \
+                                int64_t n) {                                                                         \
+    for (int64_t r = 0; r < rows; r++)                                                                               \
+      for (int64_t i = 0; i < n; i++) {                                                                              \
+        T y = ((const T *)((const char *)x + r * stride))[i], *now = (T *)best + i;                                  \
+        if (!(y OPERATOR * now || (y != y && *now == *now))) continue;                                               \
+        *now = y;                                                                                                    \
+        ((PLACE *)place)[i] = (PLACE)(first + r);                                                                    \
+      }                                                                                                              \
   }
+#define ROWS(T, RESULT, PLACE)                                                                                        \
+  ROW_KIND(SUM, T, RESULT, now + (RESULT)y)                                                                           \
+  ROW_KIND(PROD, T, RESULT, now *(RESULT)y)                                                                           \
+  ROW_KIND(COUNT, T, int64_t, now + (y != 0))                                                                         \
+  ROW_KIND(MAX, T, T, y > now || y != y ? y : now)                                                                    \
+  ROW_KIND(MIN, T, T, y < now || y != y ? y : now)                                                                    \
+  PLACES(MAX, T, PLACE, >)                                                                                            \
+  PLACES(MIN, T, PLACE, <)                                                                                            \
+  static void add_each_##T(void *total, const void *x, int64_t stride, int64_t rows, int64_t n) {                     \
+    for (int64_t r = 0; r < rows; r++)                                                                                \
+      for (int64_t i = 0; i < n; i++) ((RESULT *)total)[r] += (RESULT)((const T *)((const char *)x + r * stride))[i]; \
+  }
+#define FLOAT_ROWS(T, PLACE)                          \
+  ROWS(T, double, PLACE)                              \
+  ROW_KIND(SUM_ABS, T, double, now + fabs((double)y)) \
+  ROW_KIND(SUM_SQUARE, T, double, now + (double)y * y)
 #define INTEGERS(T) \
-  INTEGER(SUM, T) INTEGER(PROD, T) INTEGER(MAX, T) INTEGER(MIN, T) INTEGER(COUNT, T) ROWS(T, uint64_t) EXTREME_ROWS(T)
+  INTEGER(SUM, T) INTEGER(PROD, T) INTEGER(MAX, T) INTEGER(MIN, T) INTEGER(COUNT, T) ROWS(T, uint64_t, T)
 INTEGERS(int64_t)
 INTEGERS(int32_t)
 INTEGERS(int16_t)
 INTEGERS(int8_t)
 INTEGERS(uint8_t)
-ROWS(float, double)
-ROWS(double, double)
-EXTREME_ROWS(float)
-EXTREME_ROWS(double)
+FLOAT_ROWS(float, int32_t)
+FLOAT_ROWS(double, int64_t)
 
 void wf__reduce_ref(wf__kernels *table) {
 #define WF_KIND(KIND)                                           \
@@ -95,11 +107,20 @@ void wf__reduce_ref(wf__kernels *table) {
   table->reduce[WF__CLASS_F64][WF__REDUCE_##KIND] = KIND##_f64;
   FLOAT_KINDS(WF_KIND)
 #undef WF_KIND
-#define WF_ROWS(CLASS, T)                              \
-  table->add_rows[WF__CLASS_##CLASS] = add_rows_##T;   \
-  table->add_each[WF__CLASS_##CLASS] = add_each_##T;   \
-  table->most_rows[WF__CLASS_##CLASS] = most_rows_##T; \
-  table->least_rows[WF__CLASS_##CLASS] = least_rows_##T;
+#define WF_ROW_KIND(CLASS, KIND, T) table->rows[WF__CLASS_##CLASS][WF__REDUCE_##KIND] = KIND##_rows_##T;
+#define WF_ROWS(CLASS, T)                                            \
+  WF_ROW_KIND(CLASS, SUM, T)                                         \
+  WF_ROW_KIND(CLASS, PROD, T)                                        \
+  WF_ROW_KIND(CLASS, COUNT, T)                                       \
+  WF_ROW_KIND(CLASS, MAX, T)                                         \
+  WF_ROW_KIND(CLASS, MIN, T)                                         \
+  table->places[WF__CLASS_##CLASS][WF__REDUCE_MAX] = MAX_places_##T; \
+  table->places[WF__CLASS_##CLASS][WF__REDUCE_MIN] = MIN_places_##T; \
+  table->add_each[WF__CLASS_##CLASS] = add_each_##T;
+#define WF_FLOAT_ROWS(CLASS, T)  \
+  WF_ROWS(CLASS, T)              \
+  WF_ROW_KIND(CLASS, SUM_ABS, T) \
+  WF_ROW_KIND(CLASS, SUM_SQUARE, T)
 #define WF_CLASS(CLASS, T)                                        \
   table->reduce[WF__CLASS_##CLASS][WF__REDUCE_SUM] = SUM_##T;     \
   table->reduce[WF__CLASS_##CLASS][WF__REDUCE_PROD] = PROD_##T;   \
@@ -112,8 +133,10 @@ void wf__reduce_ref(wf__kernels *table) {
   WF_CLASS(I16, int16_t)
   WF_CLASS(I8, int8_t)
   WF_CLASS(U8, uint8_t)
-  WF_ROWS(F32, float)
-  WF_ROWS(F64, double)
+  WF_FLOAT_ROWS(F32, float)
+  WF_FLOAT_ROWS(F64, double)
 #undef WF_CLASS
 #undef WF_ROWS
+#undef WF_FLOAT_ROWS
+#undef WF_ROW_KIND
 }
