@@ -62,13 +62,6 @@ void wf__ref_nonzero(const wf_plan *plan);
 int64_t wf__ref_mask_count(const wf_plan *plan);
 void wf__ref_masked(const wf_plan *plan);
 
-/* Cumulative sum or product over n consecutive elements of `dtype`, in place, going on from *carry. */
-typedef union wf__carry {
-  double f;
-  int64_t i;
-} wf__carry;
-void wf__ref_cumulate(wf_dtype dtype, bool product, void *data, int64_t n, wf__carry *carry);
-
 /* An element to be sorted: a key that orders as its dtype does, and where it was. */
 typedef struct wf__sort_entry {
   uint64_t key;
@@ -77,6 +70,9 @@ typedef struct wf__sort_entry {
 /* Keys of n elements; descending keys are inverted. */
 void wf__ref_sort_keys(wf_dtype dtype, const char *from, int64_t stride, int64_t n, bool descending,
                        wf__sort_entry *entry);
+/* The k first of them, 1 <= k <= n, in the order of a stable sort. For k that are small beside n: others take k steps each. */
+void wf__ref_select(wf_dtype dtype, const char *from, int64_t stride, int64_t n, bool descending, int64_t k,
+                    wf__sort_entry *entry);
 /* Sorts by the low `bytes` bytes of the key, stable; returns where the result is: in entry or in spare. */
 const wf__sort_entry *wf__ref_sort(wf__sort_entry *entry, wf__sort_entry *spare, int64_t n, int bytes);
 

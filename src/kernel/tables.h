@@ -105,6 +105,16 @@ typedef void (*wf__rows_fn)(void *result, const void *x, int64_t stride, int64_t
 typedef void (*wf__places_fn)(void *best, void *place, const void *x, int64_t stride, int64_t first, int64_t rows,
                               int64_t n);
 
+/* `runs` runs of n elements side by side; strides in bytes, between runs and between elements. out and in are apart or the same. */
+typedef struct wf__runs {
+  void *out;
+  const void *in;
+  int64_t runs, n, out_run, out_step, in_run, in_step;
+} wf__runs;
+/* Cumulative sums or products of each run, which go on from carry[run]: of f32 and f64 a double, of halves, whose elements are f32 here, a float, of
+ * i64 and bool, whose elements are i64, a uint64_t, of narrower integers a uint32_t. Integers wrap. */
+typedef void (*wf__cumulate_fn)(const wf__runs *runs, void *carry);
+
 /* Numbers that depend on their index alone. */
 typedef struct wf__range_args {
   wf_dtype dtype;
@@ -180,6 +190,7 @@ typedef struct wf__kernels {
   wf__rows_fn rows[WF__PW_CLASSES][WF__REDUCE_KINDS];     /* NULL: not by rows */
   wf__rows_fn add_each[WF__PW_CLASSES];
   wf__places_fn places[WF__PW_CLASSES][WF__REDUCE_KINDS]; /* of MAX and MIN */
+  wf__cumulate_fn cumulate[WF_DTYPE_COUNT][2];            /* sums, products */
   wf__softmax_kernels softmax[WF__CLASSES][WF__LOG_SOFTMAX_BACKWARD + 1];
   wf__small_product_fn small_product[WF__CLASSES]; /* NULL for i64 */
   wf__range_kernel_fn range[WF__RANGE_EYE + 1];
@@ -191,7 +202,7 @@ typedef struct wf__kernels {
  * R: only in ref/. I: only in *.isa.c, over entries of another file of ref/. */
 /* clang-format off */
 #define WF__KERNEL_GROUPS(X, R, I) \
-  X(convert) X(move) R(pointwise_float) X(pointwise_int) I(pointwise_f32) I(pointwise_f64) X(pool) X(norm) X(reduce) I(softmax) \
+  X(convert) X(move) R(pointwise_float) X(pointwise_int) I(pointwise_f32) I(pointwise_f64) X(pool) X(norm) X(reduce) X(scan) I(softmax) \
   R(range) R(random) X(optim) I(transpose) I(interleave) I(small_product)
 /* clang-format on */
 

@@ -4,43 +4,47 @@
 #include <string.h>
 
 #include "kernel/ref/ref_types.h"
+#include "kernel/tables.h"
 
 /* ---- cumulation --------------------------------------------------------------------------------------------------------------------- */
 
-/* X(NAME, stored, kept, member, load, store): what each dtype is added up in. */
-static double f16_load(uint16_t h) { return wf__f16_to_f32(h); }
-static double bf16_load(uint16_t h) { return wf__bf16_to_f32(h); }
-static uint16_t f16_store(double f) { return wf__f32_to_f16((float)f); }
-static uint16_t bf16_store(double f) { return wf__f32_to_bf16((float)f); }
-static uint8_t bool_store(int64_t i) { return i != 0; }
-/* clang-format off */
-#define CUMULATED(X)                                                                                        \
-  X(F16, uint16_t, float, f, f16_load, f16_store) X(BF16, uint16_t, float, f, bf16_load, bf16_store)        \
-  X(F32, float, double, f, (double), (float)) X(F64, double, double, f, (double), (double))                 \
-  X(U8, uint8_t, uint64_t, i, (uint64_t), (uint8_t)) X(I8, int8_t, uint64_t, i, (uint64_t), (int8_t))       \
-  X(I16, int16_t, uint64_t, i, (uint64_t), (int16_t)) X(I32, int32_t, uint64_t, i, (uint64_t), (int32_t))   \
-  X(I64, int64_t, uint64_t, i, (uint64_t), (int64_t)) X(BOOL, uint8_t, uint64_t, i, (uint64_t), bool_store)
-/* clang-format on */
+/* Elements of type T, kept as KEPT. */
+#define CUMULATE(NAME, T, KEPT)                                                                 \
+  static inline void cumulate_##NAME(bool product, const wf__runs *r, void *carry) {            \
+    for (int64_t k = 0; k < r->runs; k++) {                                                     \
+      KEPT *kept = (KEPT *)carry + k;                                                           \
+      for (int64_t i = 0; i < r->n; i++) {                                                      \
+        KEPT v = (KEPT)WF__AT(const T, r->in, k * r->in_run + i * r->in_step);                  \
+        *kept = product ? *kept * v : *kept + v;                                                \
+        WF__AT(T, r->out, k * r->out_run + i * r->out_step) = (T)*kept;                         \
+      }                                                                                         \
+    }                                                                                           \
+  }                                                                                             \
+  static void sums_##NAME(const wf__runs *r, void *carry) { cumulate_##NAME(false, r, carry); } \
+  static void products_##NAME(const wf__runs *r, void *carry) { cumulate_##NAME(true, r, carry); }
+CUMULATE(F32, float, double)
+CUMULATE(F16, float, float)
+CUMULATE(F64, double, double)
+CUMULATE(I64, int64_t, uint64_t)
+CUMULATE(I32, int32_t, uint32_t)
+CUMULATE(I16, int16_t, uint32_t)
+CUMULATE(U8, uint8_t, uint32_t)
 
-#define CUMULATE(NAME, T, KEPT, MEMBER, LOAD, STORE)                                   \
-  static void cumulate_##NAME(bool product, void *data, int64_t n, wf__carry *carry) { \
-    KEPT kept = (KEPT)carry->MEMBER;                                                   \
-    T *x = data;                                                                       \
-    for (int64_t i = 0; i < n; i++) {                                                  \
-      KEPT v = (KEPT)LOAD(x[i]);                                                       \
-      kept = product ? kept * v : kept + v;                                            \
-      x[i] = STORE(kept);                                                              \
-    }                                                                                  \
-    carry->MEMBER = kept;                                                              \
-  }
-CUMULATED(CUMULATE)
-#undef CUMULATE
-
-void wf__ref_cumulate(wf_dtype dtype, bool product, void *data, int64_t n, wf__carry *carry) {
-#define ENTRY(NAME, ...) [WF_##NAME] = cumulate_##NAME,
-  static void (*const of[WF_DTYPE_COUNT])(bool, void *, int64_t, wf__carry *) = {CUMULATED(ENTRY)};
-#undef ENTRY
-  of[dtype](product, data, n, carry);
+void wf__scan_ref(wf__kernels *table) {
+#define WF_SCAN(DTYPE, NAME)                    \
+  table->cumulate[WF_##DTYPE][0] = sums_##NAME; \
+  table->cumulate[WF_##DTYPE][1] = products_##NAME;
+  WF_SCAN(F32, F32)
+  WF_SCAN(F16, F16)
+  WF_SCAN(BF16, F16)
+  WF_SCAN(F64, F64)
+  WF_SCAN(I64, I64)
+  WF_SCAN(BOOL, I64)
+  WF_SCAN(I32, I32)
+  WF_SCAN(I16, I16)
+  WF_SCAN(I8, U8)
+  WF_SCAN(U8, U8)
+#undef WF_SCAN
 }
 
 /* ---- sorting ------------------------------------------------------------------------------------------------------------------------ */
@@ -51,7 +55,8 @@ static inline uint64_t float_key(uint64_t bits, int width, uint64_t infinity) {
            size = bits & ~sign & ones;
   if (size > infinity) return ones;
   if (size == 0) return sign;
-  return bits & sign ? ~bits & ones : bits | sign;
+  return (bits ^ ((0 - (bits >> (width - 1))) | sign)) &
+         ones; /* all bits of what is negative, the sign of the others */
 }
 static inline uint64_t key_F16(uint16_t v) { return float_key(v, 16, 0x7c00); }
 static inline uint64_t key_BF16(uint16_t v) { return float_key(v, 16, 0x7f80); }
@@ -86,6 +91,35 @@ void wf__ref_sort_keys(wf_dtype dtype, const char *from, int64_t stride, int64_t
   static void (*const of[WF_DTYPE_COUNT])(const char *, int64_t, int64_t, uint64_t, wf__sort_entry *) = {SORTED(ENTRY)};
 #undef ENTRY
   of[dtype](from, stride, n, descending ? UINT64_MAX : 0, entry);
+}
+
+/* Goes through the elements once and keeps the k first, in order: an element is compared with the last of them, and seldom goes before it. */
+#define SELECT(NAME, T)                                                                            \
+  static void select_##NAME(const char *from, int64_t stride, int64_t n, uint64_t flip, int64_t k, \
+                            wf__sort_entry *e) {                                                   \
+    uint64_t last = UINT64_MAX;                                                                    \
+    int64_t kept = 0;                                                                              \
+    for (int64_t i = 0; i < n; i++) {                                                              \
+      T v;                                                                                         \
+      memcpy(&v, from + i * stride, sizeof v);                                                     \
+      uint64_t key = key_##NAME(v) ^ flip;                                                         \
+      if (kept == k && key >= last) continue;                                                      \
+      int64_t at = kept < k ? kept++ : k - 1;                                                      \
+      for (; at > 0 && e[at - 1].key > key; at--) e[at] = e[at - 1];                               \
+      e[at] = (wf__sort_entry){key, i};                                                            \
+      last = e[kept - 1].key;                                                                      \
+    }                                                                                              \
+  }
+SORTED(SELECT)
+#undef SELECT
+
+void wf__ref_select(wf_dtype dtype, const char *from, int64_t stride, int64_t n, bool descending, int64_t k,
+                    wf__sort_entry *entry) {
+#define ENTRY(NAME, ...) [WF_##NAME] = select_##NAME,
+  static void (*const of[WF_DTYPE_COUNT])(const char *, int64_t, int64_t, uint64_t, int64_t,
+                                          wf__sort_entry *) = {SORTED(ENTRY)};
+#undef ENTRY
+  of[dtype](from, stride, n, descending ? UINT64_MAX : 0, k, entry);
 }
 
 #define SHORT 48 /* entries below which insertion beats counting */
