@@ -58,7 +58,9 @@ static uint64_t outside_bytes(const wf_dry_run *run, const wf__dry_process *p, c
   int64_t bytes = 0;
   for (uint32_t i = 0; i < p->row_count; i++) {
     const wf__dry_row *row = &run->rows.at[p->first_row + i];
-    if (row->device == h->device && row->kind == WF__DRY_MALLOC) bytes += row->bytes;
+    if (row->device != h->device || strstr(wf__dry_string(run, row->what), "Host"))
+      continue; /* pinned memory is the host's */
+    if (row->kind == WF__DRY_MALLOC) bytes += row->bytes;
   }
   for (uint32_t i = 0; i < h->n; i++)
     if (h->events[i].action == WF__SNAP_SEGMENT_ALLOC || h->events[i].action == WF__SNAP_SEGMENT_MAP)

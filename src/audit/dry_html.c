@@ -66,7 +66,7 @@ static void put_modules(wf__text *out, const wf_dry_run *r) {
     wf__text_put(out, "<tr>");
     cell(out, wf__bytes_text((int64_t)g->bytes, text), true);
     cell(out, wf__share_text((int64_t)g->bytes, (int64_t)d->view.history.peak, text), true);
-    cell(out, g->module ? wf__snap_text(d->snapshot, g->module) : "(outside of any forward)", false);
+    cell(out, g->module ? wf__dry_string(r, g->module) : "(no module known)", false);
     wf__text_put(out, "</tr>\n");
   }
   end_table(out);
@@ -89,8 +89,9 @@ static void put_lines(wf__text *out, const wf_dry_run *r) {
          false);
     wf__text_put(out, "<td>");
     wf__html_text(out, l->problem);
-    wf__text_put(out, ".<br>");
-    wf__html_text(out, l->remedy);
+    wf__text_put(out, ".");
+    if (l->remedy) wf__text_put(out, "<br>");
+    if (l->remedy) wf__html_text(out, l->remedy);
     wf__text_put(out, "</td></tr>\n");
   }
   end_table(out);

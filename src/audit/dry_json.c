@@ -105,7 +105,7 @@ static void put_holders(wf__json *j, const wf_dry_run *r) {
   wf__json_array(j);
   for (size_t i = 0; i < d->by_module.n && i < (size_t)r->options.rows; i++) {
     wf__json_object(j);
-    wf__json_member_string(j, "module", wf__snap_text(s, d->by_module.at[i].module));
+    wf__json_member_string(j, "module", wf__dry_string(r, d->by_module.at[i].module));
     wf__json_member_int(j, "bytes", (int64_t)d->by_module.at[i].bytes);
     wf__json_member_int(j, "blocks", d->by_module.at[i].blocks);
     wf__json_object_end(j);

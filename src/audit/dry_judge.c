@@ -124,8 +124,8 @@ static const char *why_no_torch(const wf_dry_run *run, char text[1024]) {
   else if (!strcmp(state, "cpu"))
     snprintf(
         text, 1024,
-        "PyTorch %.60s of %.600s is built without CUDA. A dry run needs a CUDA build, though no GPU: pip install torch --index-url "
-        "https://download.pytorch.org/whl/cu126",
+        "PyTorch %.60s of %.600s is built without CUDA. A dry run needs a CUDA build, though no GPU: on Linux, pip "
+        "install torch fetches one by itself.",
         wf__dry_string(run, p->torch), python);
   else if (!strcmp(state, "rocm"))
     snprintf(text, 1024, "PyTorch %.60s of %.600s is built for ROCm. Only CUDA builds can be run dry.",
@@ -212,9 +212,10 @@ static void say_entry_points(const teller *t) {
     if (!first) continue;
     for (size_t k = i; k < r->rows.n; k++)
       if (r->rows.at[k].kind == WF__DRY_LIMIT && r->rows.at[k].what == row->what) n += r->rows.at[k].count;
-    if (row->text)
-      say(t, "%.300s: %.600s (%lld times)", wf__dry_string(r, row->what), wf__dry_string(r, row->text), (long long)n);
-    else say(t, "%.300s isn't modelled (%lld times)", wf__dry_string(r, row->what), (long long)n);
+    char often[WF__UNIT_TEXT] = "once";
+    if (n > 1) snprintf(often, sizeof often, "%lld times", (long long)n);
+    say(t, "%.300s: %.600s (%s)", wf__dry_string(r, row->what),
+        row->text ? wf__dry_string(r, row->text) : "isn't modelled", often);
   }
 }
 

@@ -124,11 +124,13 @@ static bool same_line(const wf__dry_row *a, const wf__dry_row *b) {
 }
 
 /* What the line that waits does besides: why it waits. */
-static wf__kind kind_of_wait(const wf_dry_run *run, const wf__dry_line *wait) {
+static wf__kind kind_of_wait(const wf_dry_run *run, const wf__dry_line *wait, bool *pageable) {
   bool upload = false, download = false, value = false;
+  *pageable = false;
   for (size_t i = 0; i < run->lines.n; i++) {
     const wf__dry_row *row = &run->lines.at[i].sum;
     if (!same_line(row, &wait->sum) || (run->steady && !run->lines.at[i].per_step)) continue;
+    *pageable |= wf__dry_is_pageable(run, row);
     value |= is_value(run, row);
     download |= is_download(run, row);
     upload |= is_upload(run, row);
@@ -145,13 +147,15 @@ static void blame(wf__dry_line *line, wf__kind kind, const char *problem) {
 }
 
 static void judge_wait(const wf_dry_run *run, wf__dry_line *line) {
-  wf__kind kind = kind_of_wait(run, line);
+  bool pageable;
+  wf__kind kind = kind_of_wait(run, line, &pageable);
   blame(line, kind,
         kind == WF__KIND_READBACK        ? "a value is read, so the host waits for the device"
         : kind == WF__KIND_DOWNLOAD_SYNC ? "a tensor is fetched, so the host waits for the device"
         : kind == WF__KIND_UPLOAD_SYNC   ? "an upload waits for the device"
         : kind == WF__KIND_EXPLICIT_SYNC ? "the program waits for the device by itself"
                                          : "the host waits for the device");
+  if (pageable && kind != WF__KIND_READBACK) line->remedy = NULL; /* the copy itself has it */
 }
 
 /* What happens once isn't worth a word, unless the program has no steps to tell by. */

@@ -49,6 +49,7 @@ typedef enum wf__dry_role {
 typedef struct wf__dry_storage {
   uint64_t address, bytes;
   int64_t time_us;
+  uint32_t module; /* string: the path of the module whose parameter it is, or belongs to */
   int32_t device;
   uint8_t role;
 } wf__dry_storage;
@@ -103,7 +104,7 @@ typedef struct wf__dry_counts {
 /* Bytes and blocks at the peak by role, and by line within it. */
 typedef struct wf__dry_holder {
   uint64_t bytes;
-  uint32_t blocks, stack, module; /* module: string of the snapshot */
+  uint32_t blocks, stack, module;
   uint64_t key;
   uint8_t role;
 } wf__dry_holder;

@@ -13,7 +13,7 @@
 
 /* All keys that any row has; what is left out is 0. */
 typedef struct fields {
-  uint32_t kind, what, text, file, function, argv, python, executable, torch, cuda, state, role, ended;
+  uint32_t kind, what, text, file, function, argv, python, executable, torch, cuda, state, role, ended, module;
   int64_t device, step, line, count, bytes, address, time_us, runtime, steps;
   bool blocking, found;
 } fields;
@@ -27,12 +27,32 @@ typedef struct key {
 
 #define KEY(name, type) \
   { #name, type, offsetof(fields, name) }
-static const key keys[] = {KEY(kind, TEXT),       KEY(what, TEXT),    KEY(text, TEXT),      KEY(file, TEXT),
-                           KEY(function, TEXT),   KEY(argv, TEXT),    KEY(python, TEXT),    KEY(torch, TEXT),
-                           KEY(executable, TEXT), KEY(cuda, TEXT),    KEY(state, TEXT),     KEY(role, TEXT),
-                           KEY(ended, TEXT),      KEY(device, WHOLE), KEY(step, WHOLE),     KEY(line, WHOLE),
-                           KEY(count, WHOLE),     KEY(bytes, WHOLE),  KEY(address, WHOLE),  KEY(time_us, WHOLE),
-                           KEY(runtime, WHOLE),   KEY(steps, WHOLE),  KEY(blocking, TRUTH), KEY(found, TRUTH)};
+static const key keys[] = {{"why", TEXT, offsetof(fields, text)},
+                           KEY(module, TEXT),
+                           KEY(kind, TEXT),
+                           KEY(what, TEXT),
+                           KEY(text, TEXT),
+                           KEY(file, TEXT),
+                           KEY(function, TEXT),
+                           KEY(argv, TEXT),
+                           KEY(python, TEXT),
+                           KEY(torch, TEXT),
+                           KEY(executable, TEXT),
+                           KEY(cuda, TEXT),
+                           KEY(state, TEXT),
+                           KEY(role, TEXT),
+                           KEY(ended, TEXT),
+                           KEY(device, WHOLE),
+                           KEY(step, WHOLE),
+                           KEY(line, WHOLE),
+                           KEY(count, WHOLE),
+                           KEY(bytes, WHOLE),
+                           KEY(address, WHOLE),
+                           KEY(time_us, WHOLE),
+                           KEY(runtime, WHOLE),
+                           KEY(steps, WHOLE),
+                           KEY(blocking, TRUTH),
+                           KEY(found, TRUTH)};
 
 typedef struct reader {
   wf_dry_run *run;
@@ -133,7 +153,8 @@ static wf_status add_storage(reader *r, const fields *f) {
   if (role < 0) return WF_OK;
   wf__dry_storage *s = WF__SNAP_ADD(r->run->storages);
   if (!s) return WF_NO_MEMORY;
-  *s = (wf__dry_storage){(uint64_t)f->address, (uint64_t)f->bytes, f->time_us, (int32_t)f->device, (uint8_t)role};
+  *s = (wf__dry_storage){(uint64_t)f->address, (uint64_t)f->bytes, f->time_us, f->module,
+                         (int32_t)f->device,   (uint8_t)role};
   r->run->processes.at[r->process].storage_count++;
   return WF_OK;
 }

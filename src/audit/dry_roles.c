@@ -36,8 +36,8 @@ typedef struct finder {
   wf_dry_run *run;
   wf__dry_detail *d;
   const wf__history *h;
-  placed *at;     /* the lives, by address and birth */
-  uint32_t *note; /* by life: string of the snapshot, the module that ran */
+  placed *at;       /* the lives, by address and birth */
+  uint32_t *module; /* by life: path of the module that ran, or whose parameter it is or belongs to */
 } finder;
 
 static int by_address(const void *a, const void *b) {
@@ -94,8 +94,26 @@ static void take_seen(finder *f) {
   for (uint32_t i = 0; i < p->storage_count; i++) {
     const wf__dry_storage *s = &f->run->storages.at[p->first_storage + i];
     uint32_t life = s->device == place->device ? life_of(f, s) : WF__NO_LIFE;
-    if (life != WF__NO_LIFE && seen[s->role] < f->d->role[life]) f->d->role[life] = seen[s->role];
+    if (life == WF__NO_LIFE) continue;
+    if (seen[s->role] < f->d->role[life]) f->d->role[life] = seen[s->role];
+    if (s->module) f->module[life] = s->module;
   }
+}
+
+/* The module that ran when a block was asked for, where PyTorch noted it. */
+static wf_status take_notes(finder *f) {
+  const wf_snapshot *s = f->h->snapshot;
+  uint32_t last = 0, own = 0;
+  for (uint32_t i = 0; i < f->h->n; i++) {
+    const wf__snap_event *e = &f->h->events[i];
+    if (e->action != WF__SNAP_ALLOC || f->h->life_of[i] == WF__NO_LIFE) continue;
+    if (e->note != last)
+      own = wf__string_set_add(&f->run->strings, wf__snap_text(s, e->note), strlen(wf__snap_text(s, e->note)));
+    if (own == UINT32_MAX) return WF_NO_MEMORY;
+    last = e->note;
+    f->module[f->h->life_of[i]] = own;
+  }
+  return WF_OK;
 }
 
 static bool in_optimizer(const wf_snapshot *s, uint32_t stack) {
@@ -204,7 +222,7 @@ static wf_status group_peak(finder *f) {
   for (size_t i = 0; i < f->h->blocks.n; i++) {
     const wf__block_life *b = &f->h->blocks.at[i];
     if (!wf__allocated_at(b, f->h->peak_state)) continue;
-    wf__dry_holder one = {.bytes = b->size, .blocks = 1, .stack = b->stack, .module = f->note[i], .role = d->role[i]};
+    wf__dry_holder one = {.bytes = b->size, .blocks = 1, .stack = b->stack, .module = f->module[i], .role = d->role[i]};
     d->role_bytes[one.role] += one.bytes;
     d->role_blocks[one.role]++;
     wf__dry_holder *line = WF__SNAP_ADD(d->by_line), *module = WF__SNAP_ADD(d->by_module);
@@ -274,15 +292,13 @@ static wf_status find(finder *f) {
   WF__TRY(put_moments(f));
   WF__TRY(measure_steps(f));
   f->at = wf__malloc((n + 1) * sizeof *f->at);
-  f->note = wf__calloc(n + 1, sizeof *f->note);
+  f->module = wf__calloc(n + 1, sizeof *f->module);
   f->d->role = wf__malloc(n + 1);
-  if (!f->at || !f->note || !f->d->role) return WF_NO_MEMORY;
+  if (!f->at || !f->module || !f->d->role) return WF_NO_MEMORY;
   memset(f->d->role, UNKNOWN, n + 1);
   for (size_t i = 0; i < n; i++) f->at[i] = (placed){f->h->blocks.at[i].address, f->h->blocks.at[i].born, (uint32_t)i};
   if (n) qsort(f->at, n, sizeof *f->at, by_address);
-  for (uint32_t i = 0; i < f->h->n; i++)
-    if (f->h->events[i].action == WF__SNAP_ALLOC && f->h->life_of[i] != WF__NO_LIFE)
-      f->note[f->h->life_of[i]] = f->h->events[i].note;
+  WF__TRY(take_notes(f));
   take_seen(f);
   WF__TRY(infer_gradients(f));
   WF__TRY(name_the_rest(f));
@@ -293,6 +309,6 @@ wf_status wf__dry_find_roles(wf_dry_run *run) {
   finder f = {.run = run, .d = &run->detail, .h = &run->detail.view.history};
   wf_status status = find(&f);
   wf__release(f.at);
-  wf__release(f.note);
+  wf__release(f.module);
   return status;
 }

@@ -65,13 +65,16 @@ static void put_head(const page *p) {
   }
 }
 
-/* The line of the request that found no memory. */
-static const char *failure_text(const wf_dry_run *r, const wf__dry_answer *a, char text[WF__SITE_TEXT]) {
+/* "at " the line of the request that found no memory; NULL where it isn't known. */
+static const char *failure_text(const wf_dry_run *r, const wf__dry_answer *a, char text[WF__SITE_TEXT + 4]) {
   const wf__dry_detail *d = &r->detail;
+  char line[WF__SITE_TEXT];
   if (!r->has_detail || a->failure == WF__NO_LIFE || a->place != r->main_place || a->failure >= d->view.history.n)
     return NULL;
   uint32_t stack = d->view.history.events[a->failure].stack;
-  return stack ? wf__site_text(d->snapshot, &d->view.sites, stack, 46, text) : "the backward pass";
+  if (!stack) return "in the backward pass";
+  snprintf(text, WF__SITE_TEXT + 4, "at %s", wf__site_text(d->snapshot, &d->view.sites, stack, 46, line));
+  return text;
 }
 
 static int64_t step_of_event(const wf__dry_detail *d, uint32_t event) {
@@ -81,7 +84,7 @@ static int64_t step_of_event(const wf__dry_detail *d, uint32_t event) {
 }
 
 static void put_answer(const page *p, const wf__dry_answer *a) {
-  char memory[WF__UNIT_TEXT], room[WF__UNIT_TEXT], needs[WF__UNIT_TEXT], spare[WF__UNIT_TEXT], at[WF__SITE_TEXT];
+  char memory[WF__UNIT_TEXT], room[WF__UNIT_TEXT], needs[WF__UNIT_TEXT], spare[WF__UNIT_TEXT], at[WF__SITE_TEXT + 4];
   const wf_dry_run *r = p->run;
   bool partial = r->places.at[a->place].out_of_memory && a->fit != WF__DRY_FITS;
   wf__text_printf(p->out, "  %-10s %11s %11s %c%10s  ", a->device->name,
@@ -93,7 +96,7 @@ static void put_answer(const page *p, const wf__dry_answer *a) {
     wf__text_put(p->out, "DOESN'T FIT\n");
     const char *line = failure_text(r, a, at);
     int64_t step = r->has_detail ? step_of_event(&r->detail, a->failure) : 0;
-    if (line) say(p, "             ", "out of memory in step %lld at %s", (long long)step, line);
+    if (line) say(p, "             ", "out of memory in step %lld %s", (long long)step, line);
   }
 }
 
@@ -102,6 +105,8 @@ static void put_answers(const page *p) {
   if (!r->places.n) return;
   wf__text_printf(p->out, "\n  %-10s %11s %11s %11s\n", "device", "memory", "for PyTorch", "it needs");
   for (int i = 0; i < r->options.device_count; i++) put_answer(p, &r->answers[i]);
+  if (r->answers[0].fit == WF__DRY_FITS_NOT)
+    say(p, "  ", "It ended there; with --mem 1TiB it runs on, and shows what it needs in all.");
 }
 
 /* ---- memory ----------------------------------------------------------------------------------------------------------- */
@@ -153,7 +158,7 @@ static void put_holders(const page *p) {
   title(p, "By module");
   for (size_t i = 0; i < d->by_module.n && i < rows; i++) {
     const wf__dry_holder *g = &d->by_module.at[i];
-    const char *name = g->module ? wf__snap_text(d->snapshot, g->module) : "(outside of any forward)";
+    const char *name = g->module ? wf__dry_string(r, g->module) : "(no module known)";
     size_t n = strlen(name), width = p->columns - 26;
     wf__text_printf(p->out, "  %11s %8s  %s%s\n", bytes_of(g->bytes, bytes),
                     wf__share_text((int64_t)g->bytes, (int64_t)d->view.history.peak, share), n > width ? "~" : "",
@@ -262,8 +267,8 @@ static void put_problems(const page *p) {
     wf__text_put(p->out, "\n");
     put_line(p, l);
     say(p, "                   ", "%s", l->problem);
-    if (l->remedy != last) say(p, "                   ", "%s", l->remedy);
-    last = l->remedy;
+    if (l->remedy && l->remedy != last) say(p, "                   ", "%s", l->remedy);
+    if (l->remedy) last = l->remedy;
   }
   if (n > shown) wf__text_printf(p->out, "\n  and %zu more lines\n", n - shown);
 }

@@ -72,12 +72,15 @@ class _Modules:
 
     def __init__(self, torch, seen):
         import threading
+        import warnings
         import weakref
 
         self._torch, self._seen = torch, seen
         self._paths = weakref.WeakKeyDictionary()
         self._thread = threading.local()
         self._note = getattr(torch._C, "_cuda_setMemoryMetadata", None)
+        # What torch.compile says of hooks like these; while it traces they do nothing.
+        warnings.filterwarnings("ignore", message="Using `torch.compile\\(module\\)` when there are global hooks")
         hooks = torch.nn.modules.module
         hooks.register_module_forward_pre_hook(self._enter)
         if self._note:
@@ -90,8 +93,8 @@ class _Modules:
         name = type(root).__name__
         for path, module in root.named_modules():
             if module not in self._paths:
-                self._paths[module] = name + "." + path if path else name
-                self._seen(module)
+                self._paths[module] = (name + "." + path if path else name).replace("._orig_mod", "")
+                self._seen(module, self._paths[module])
 
     def _enter(self, module, _):
         if self._torch.compiler.is_compiling():
@@ -191,36 +194,36 @@ class _Watch:
             yield from self._storages(tensor._indices(), depth + 1)
             yield from self._storages(tensor._values(), depth + 1)
 
-    def _collect(self, found, role, values):
+    def _collect(self, found, role, values, module=""):
         for value in values:
             if isinstance(value, (list, tuple)):
-                self._collect(found, role, value)
+                self._collect(found, role, value, module)
             elif isinstance(value, dict):
-                self._collect(found, role, value.values())
+                self._collect(found, role, value.values(), module)
             else:
                 try:
                     for device, address, size in self._storages(value):
-                        found.setdefault((role, device), {})[address] = size
+                        found.setdefault((role, device), {})[address] = (size, module)
                 except Exception:  # a tensor of a kind without storage
                     pass
 
-    def _module_tensors(self, found, modules):
-        for module in modules:
-            self._collect(found, "parameter", module._parameters.values())
-            self._collect(found, "buffer", module._buffers.values())
+    def _module_tensors(self, found, module, path):
+        self._collect(found, "parameter", module._parameters.values(), path)
+        self._collect(found, "buffer", module._buffers.values(), path)
 
     def _write_roles(self, found):
         now = time.time_ns() // 1000
         for (role, device), storages in found.items():
             last = self.last.setdefault((role, device), {})
-            for address, size in storages.items():
-                if last.get(address) != size:
-                    self.rows.put(kind="role", role=role, device=device, address=address, bytes=size, step=self.steps, time_us=now)
+            for address, (size, module) in storages.items():
+                if last.get(address) != (size, module):
+                    self.rows.put(kind="role", role=role, device=device, address=address, bytes=size, module=module, step=self.steps,
+                                  time_us=now)
             self.last[(role, device)] = storages
 
-    def _module_seen(self, module):
+    def _module_seen(self, module, path):
         found = {}
-        self._module_tensors(found, [module])
+        self._module_tensors(found, module, path)
         for key, storages in found.items():
             storages.update(self.last.get(key, {}))
         self._write_roles(found)
@@ -228,16 +231,18 @@ class _Watch:
     def _look(self):
         """Looks up what is held now."""
         try:
-            found = {}
-            modules = [module for module, _ in self.modules.all()]
-            self._module_tensors(found, modules)
-            for module in modules:
-                self._collect(found, "gradient", [p.grad for p in module._parameters.values() if p is not None])
+            found, path_of = {}, {}
+            for module, path in self.modules.all():
+                self._module_tensors(found, module, path)
+                for p in [p for p in module._parameters.values() if p is not None]:
+                    path_of[id(p)] = path
+                    self._collect(found, "gradient", [p.grad], path)
             for optimizer in list(self.optimizers):
                 for p in [p for group in optimizer.param_groups for p in group["params"]]:
-                    self._collect(found, "parameter", [p])
-                    self._collect(found, "gradient", [p.grad])
-                    self._collect(found, "optimizer", [optimizer.state.get(p, {})])
+                    path = path_of.get(id(p), "")
+                    self._collect(found, "parameter", [p], path)
+                    self._collect(found, "gradient", [p.grad], path)
+                    self._collect(found, "optimizer", [optimizer.state.get(p, {})], path)
             self._write_roles(found)
         except Exception as error:
             self._note("who holds memory isn't known: %s: %s" % (type(error).__name__, error))
