@@ -168,12 +168,12 @@ static void put_peak(wf__json *j, const wf_dry_run *r) {
 }
 
 static void put_lines(wf__json *j, const wf_dry_run *r) {
-  static const char *const kinds[WF__DRY_KINDS] = {"copy",   "fill",    "sync",  "malloc", "free",
-                                                   "launch", "library", "limit", "read",   "device"};
+  static const char *const kinds[] = {"copy", "fill", "sync", "malloc", "free", "launch"};
   wf__json_key(j, "lines");
   wf__json_array(j);
   for (size_t i = 0; i < r->lines.n; i++) {
     const wf__dry_line *l = &r->lines.at[i];
+    if (l->sum.kind == WF__DRY_READ) continue;
     wf__json_object(j);
     wf__json_member_string(j, "kind", kinds[l->sum.kind]);
     wf__json_member_string(j, "what", l->sum.kind == WF__DRY_LAUNCH ? "" : wf__dry_string(r, l->sum.what));
@@ -193,14 +193,13 @@ static void put_lines(wf__json *j, const wf_dry_run *r) {
 static void put_reads(wf__json *j, const wf_dry_run *r) {
   wf__json_key(j, "values_read");
   wf__json_array(j);
-  for (size_t i = 0; i < r->rows.n; i++) {
-    const wf__dry_row *row = &r->rows.at[i];
+  for (size_t i = 0; i < r->lines.n; i++) {
+    const wf__dry_row *row = &r->lines.at[i].sum;
     if (row->kind != WF__DRY_READ) continue;
     wf__json_object(j);
     put_frame(j, wf__dry_string(r, row->file), row->line, wf__dry_string(r, row->function));
     wf__json_member_int(j, "count", row->count);
     wf__json_member_int(j, "bytes", row->bytes);
-    wf__json_member_int(j, "step", row->step);
     wf__json_object_end(j);
   }
   wf__json_array_end(j);

@@ -40,25 +40,28 @@ static bool in_steady(const wf__dry_row *row, int64_t warm, int64_t steady) {
   return steady ? row->step >= warm && row->step < warm + steady : true;
 }
 
+static void keep_most(double *most, int64_t n, int64_t steady) {
+  double each = (double)n / (double)(steady ? steady : 1);
+  if (each > *most) *most = each;
+}
+
 /* Counts a step, or in all where there is no steady state; the most of all processes. */
 static void count(wf_dry_run *run) {
   for (size_t i = 0; i < run->processes.n; i++) {
     const wf__dry_process *p = &run->processes.at[i];
-    int64_t warm, steady = steady_steps(p, &warm);
-    wf__dry_counts c = {0};
+    int64_t warm, steady = steady_steps(p, &warm), pageable = 0, syncs = 0, launches = 0, allocations = 0;
     for (uint32_t k = 0; k < p->row_count; k++) {
       const wf__dry_row *row = &run->rows.at[p->first_row + k];
       if (!in_steady(row, warm, steady)) continue;
-      double n = (double)row->count / (double)(steady ? steady : 1);
-      if (wf__dry_is_pageable(run, row)) c.pageable += n;
-      if (row->kind == WF__DRY_SYNC) c.syncs += n;
-      if (row->kind == WF__DRY_LAUNCH) c.launches += n;
-      if (row->kind == WF__DRY_MALLOC) c.driver_allocations += n;
+      if (wf__dry_is_pageable(run, row)) pageable += row->count;
+      if (row->kind == WF__DRY_SYNC) syncs += row->count;
+      if (row->kind == WF__DRY_LAUNCH) launches += row->count;
+      if (row->kind == WF__DRY_MALLOC) allocations += row->count;
     }
-    if (c.pageable > run->counts.pageable) run->counts.pageable = c.pageable;
-    if (c.syncs > run->counts.syncs) run->counts.syncs = c.syncs;
-    if (c.launches > run->counts.launches) run->counts.launches = c.launches;
-    if (c.driver_allocations > run->counts.driver_allocations) run->counts.driver_allocations = c.driver_allocations;
+    keep_most(&run->counts.pageable, pageable, steady);
+    keep_most(&run->counts.syncs, syncs, steady);
+    keep_most(&run->counts.launches, launches, steady);
+    keep_most(&run->counts.driver_allocations, allocations, steady);
   }
 }
 
@@ -69,7 +72,7 @@ static int by_place(const wf__dry_row *x, const wf__dry_row *y) {
   if (x->file != y->file) return x->file < y->file ? -1 : 1;
   if (x->line != y->line) return x->line < y->line ? -1 : 1;
   if (x->function != y->function) return x->function < y->function ? -1 : 1;
-  if (x->kind == WF__DRY_LAUNCH || x->what == y->what) return 0; /* kernels of a line count together */
+  if (x->kind >= WF__DRY_LAUNCH || x->what == y->what) return 0; /* kernels of a line count together, and values read */
   return x->what < y->what ? -1 : 1;
 }
 
@@ -82,8 +85,8 @@ static int by_line(const void *a, const void *b) {
 static int by_weight(const void *a, const void *b) {
   const wf__dry_line *x = a, *y = b;
   if (!x->problem != !y->problem) return x->problem ? -1 : 1;
-  bool launches = x->sum.kind == WF__DRY_LAUNCH, others = y->sum.kind == WF__DRY_LAUNCH;
-  if (launches != others) return launches ? 1 : -1;
+  if ((x->sum.kind >= WF__DRY_LAUNCH || y->sum.kind >= WF__DRY_LAUNCH) && x->sum.kind != y->sum.kind)
+    return x->sum.kind < y->sum.kind ? -1 : 1;
   if (x->per_step != y->per_step) return x->per_step > y->per_step ? -1 : 1;
   if (x->sum.count != y->sum.count) return x->sum.count > y->sum.count ? -1 : 1;
   return by_line(a, b);
@@ -93,12 +96,11 @@ static wf_status gather(wf_dry_run *run) {
   const wf__dry_process *p = wf__dry_main(run);
   for (uint32_t i = 0; i < p->row_count; i++) {
     const wf__dry_row *row = &run->rows.at[p->first_row + i];
-    if (row->kind > WF__DRY_LAUNCH || row->kind == WF__DRY_FREE) continue;
+    if ((row->kind > WF__DRY_LAUNCH && row->kind != WF__DRY_READ) || row->kind == WF__DRY_FREE) continue;
     wf__dry_line *line = WF__SNAP_ADD(run->lines);
     if (!line) return WF_NO_MEMORY;
     *line = (wf__dry_line){.sum = *row};
-    if (run->steady && in_steady(row, run->warm, run->steady))
-      line->per_step = (double)row->count / (double)run->steady;
+    if (run->steady && in_steady(row, run->warm, run->steady)) line->steady = row->count;
   }
   size_t n = 0;
   if (run->lines.n) qsort(run->lines.at, run->lines.n, sizeof *run->lines.at, by_line);
@@ -111,9 +113,11 @@ static wf_status gather(wf_dry_run *run) {
     last->sum.count += run->lines.at[i].sum.count;
     last->sum.bytes += run->lines.at[i].sum.bytes;
     last->sum.blocking |= run->lines.at[i].sum.blocking;
-    last->per_step += run->lines.at[i].per_step;
+    last->steady += run->lines.at[i].steady;
   }
   run->lines.n = n;
+  for (size_t i = 0; i < n && run->steady; i++)
+    run->lines.at[i].per_step = (double)run->lines.at[i].steady / (double)run->steady;
   return WF_OK;
 }
 

@@ -92,7 +92,8 @@ typedef struct wf__dry_answer {
 /* What one line does of one kind, over all steps. */
 typedef struct wf__dry_line {
   wf__dry_row sum;
-  double per_step;     /* in the steady state; 0 without one */
+  int64_t steady;      /* how often in the steady state */
+  double per_step;     /* there; 0 without one */
   const char *problem; /* a sentence; NULL: none */
   const char *remedy;
 } wf__dry_line;

@@ -238,11 +238,11 @@ static void put_counts(const page *p) {
       r->counts.launches == 1 ? "" : "s");
 }
 
-static void put_budget(const page *p, const char *what, double n, double most) {
+static void put_bound(const page *p, const char *what, double n, double most) {
   char a[WF__UNIT_TEXT], b[WF__UNIT_TEXT];
   if (isnan(most)) return;
-  say(p, "  ", "Bound of %s %s: %s (%s)", number_text(most, a), what, n > most + 1e-9 ? "BROKEN" : "kept",
-      number_text(n, b));
+  say(p, "  ", "%s: %s, at most %s are asked for: %s", what, number_text(n, a), number_text(most, b),
+      n > most + 1e-9 ? "BROKEN" : "kept");
 }
 
 static void put_line(const page *p, const wf__dry_line *l) {
@@ -288,28 +288,17 @@ static void put_launches(const page *p) {
 
 static void put_reads(const page *p) {
   const wf_dry_run *r = p->run;
-  const wf__dry_process *m = wf__dry_main(r);
   char n[WF__UNIT_TEXT], at[WF__SITE_TEXT];
   size_t shown = 0;
-  for (uint32_t i = 0; i < m->row_count && shown < (size_t)r->options.rows; i++) {
-    const wf__dry_row *row = &r->rows.at[m->first_row + i];
-    bool seen = row->kind != WF__DRY_READ;
-    for (uint32_t k = 0; k < i && !seen; k++) {
-      const wf__dry_row *before = &r->rows.at[m->first_row + k];
-      seen = before->kind == WF__DRY_READ && before->file == row->file && before->line == row->line;
-    }
-    if (seen) continue;
+  for (size_t i = 0; i < r->lines.n && shown < (size_t)r->options.rows; i++) {
+    const wf__dry_row *row = &r->lines.at[i].sum;
+    if (row->kind != WF__DRY_READ) continue;
     if (!shown++) {
       title(p, "Values that were read as zeros");
       say(p, "  ",
           "There is no GPU to compute them. What the program decides by them, sizes above all, may come out differently.");
     }
-    int64_t count = 0;
-    for (uint32_t k = i; k < m->row_count; k++) {
-      const wf__dry_row *same = &r->rows.at[m->first_row + k];
-      if (same->kind == WF__DRY_READ && same->file == row->file && same->line == row->line) count += same->count;
-    }
-    wf__text_printf(p->out, "  %9s %-6s %s\n", wf__count_text(count, n), "times",
+    wf__text_printf(p->out, "  %9s %-6s %s\n", wf__count_text(row->count, n), row->count == 1 ? "time" : "times",
                     place_text(r, row, p->columns - 19, at));
   }
 }
@@ -331,9 +320,9 @@ char *wf_dry_text(const wf_dry_run *r, int columns) {
     put_reserved(&p);
   }
   if (r->has_detail || wf__dry_main(r)->row_count) put_counts(&p);
-  put_budget(&p, r->steady ? "copies with pageable memory a step" : "copies with pageable memory", r->counts.pageable,
-             r->options.max_pageable);
-  put_budget(&p, r->steady ? "waits a step" : "waits", r->counts.syncs, r->options.max_syncs_per_step);
+  put_bound(&p, r->steady ? "Copies with pageable memory a step" : "Copies with pageable memory", r->counts.pageable,
+            r->options.max_pageable);
+  put_bound(&p, r->steady ? "Waits a step" : "Waits", r->counts.syncs, r->options.max_syncs_per_step);
   put_problems(&p);
   put_launches(&p);
   put_reads(&p);

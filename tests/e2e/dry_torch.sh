@@ -1,0 +1,84 @@
+#!/bin/sh
+# weft dry-run with a CUDA build of PyTorch: figures by hand, lines and counts, ends of every kind. WEFT_TORCH_PYTHON names the Python that has
+# it (./dev test --with-torch installs one); without, nothing is tested here.
+# shellcheck disable=SC2016 # commands in single quotes are for sh -c, with "$@" of their own
+here=$(dirname -- "$0")
+# shellcheck source=tests/harness/tap.sh
+. "$here/../harness/tap.sh"
+weft=$build/weft
+python=${WEFT_TORCH_PYTHON:-}
+programs=$here/dry_programs
+
+if [ -z "$python" ]; then
+  skip "weft dry-run with PyTorch" "WEFT_TORCH_PYTHON isn't set"
+  finish
+  exit
+fi
+
+holds() { python3 -c 'import json,sys; d=json.load(open(sys.argv[1])); assert eval(sys.argv[2]), sys.argv[2]' "$1" "$2"; }
+# dry NAME STATUS ARGUMENT...: the JSON of a run in $work/NAME.json, what it said in $work/NAME.said.
+dry() {
+  name=$1 expected=$2 status=0
+  shift 2
+  "$weft" dry-run --json "$@" >"$work/$name.json" 2>"$work/$name.said" </dev/null || status=$?
+  [ "$status" = "$expected" ] && return 0
+  echo "exit status $status, expected $expected:"
+  tail -n 30 "$work/$name.said" "$work/$name.json"
+  return 1
+}
+
+ok "the self-test" ends 0 "all figures came out" "$weft" dry-run --self-test "$python"
+
+# ---- memory ----
+ok "the network of three layers" dry mlp 0 --gpu a100-80 -- "$python" "$programs/mlp.py"
+# 1024 x 4096 + 4096, 4096 x 4096 + 4096, 4096 x 1024 + 1024 floats, blocks of 512 bytes.
+ok "has its parameters as often as it must" holds "$work/mlp.json" "d['peak']['roles']['parameters'] == d['peak']['roles']['gradients'] == 4 * (1024 * 4096 + 4096 + 4096 * 4096 + 4096 + 4096 * 1024 + 1024) == d['peak']['roles']['optimizer_state'] // 2"
+ok "and PyTorch's own peak" sh -c 'grep -q "^peak $(python3 -c "import json,sys; print(json.load(open(sys.argv[1]))[\"peak\"][\"allocated_bytes\"])" "$1")$" "$2"' sh "$work/mlp.json" "$work/mlp.said"
+for run in 1 2; do
+  ok "once more" dry "again$run" 0 --gpu a100-80 -- "$python" "$programs/mlp.py"
+  ok "gives the same figures" python3 -c 'import json,sys; a,b=[json.load(open(p)) for p in sys.argv[1:]]; f=lambda d: (d["peak"]["allocated_bytes"], d["peak"]["reserved_bytes"], d["peak"]["roles"], d["devices"], d["steady"], [s for s in d["steps"]]); assert f(a) == f(b)' "$work/mlp.json" "$work/again$run.json"
+done
+# The environment of a dry run, without what watches.
+ok "the stand-in alone" sh -c '"$1" dry-run -- sh -c "env | grep -e ^WEFT_DRY -e ^LD_PRELOAD" 2>/dev/null | grep -e "^WEFT_DRY_[A-Z]*=" -e "^LD_PRELOAD=" | grep -v -e DRY_DIR -e DRY_STEPS >"$2/bare.env"; [ -s "$2/bare.env" ]' sh "$weft" "$work"
+ok "runs the program" sh -c 'env $(cat "$3/bare.env") "$1" "$2/mlp.py" stats 2>/dev/null | grep "^stat" >"$3/bare"; [ -s "$3/bare" ]' sh "$python" "$programs" "$work"
+ok "with every statistic as it is under the watching" sh -c '"$4" dry-run --json -- "$1" "$2/mlp.py" stats 2>&1 >/dev/null | grep "^stat" | cmp - "$3/bare"' sh "$python" "$programs" "$work" "$weft"
+ok "too small a GPU" dry small 1 --mem 500MiB -- "$python" "$programs/mlp.py"
+ok "ends out of memory, by PyTorch's words" grep -q "OutOfMemoryError: CUDA out of memory" "$work/small.said"
+ok "and says so" holds "$work/small.json" "d['program']['ended'] == 'oom' and d['devices'][0]['fits'] == 'no' and d['verdict'] == 'broken'"
+ok "of several sizes each has its answer" dry sizes 1 --mem 8GiB --mem 1040MiB --mem 600MiB -- "$python" "$programs/mlp.py"
+ok "from one run" holds "$work/sizes.json" "[x['fits'] for x in d['devices']] == ['yes', 'yes', 'no']"
+
+# ---- lines ----
+for workers in 0 2; do
+  ok "a loader of pageable memory, $workers workers" dry pageable 0 -- "$python" "$programs/loader.py" pageable "$workers"
+  ok "copies two tensors a step, by their lines" holds "$work/pageable.json" "d['steady']['pageable_copies'] == 2 and sorted(l['site']['line'] for l in d['lines'] if 'Pageable' in l['what'] and l['per_step'] == 1 and 'HtoD' in l['what']) == [17, 18]"
+  ok "one of pinned memory, $workers workers" dry pinned 0 -- "$python" "$programs/loader.py" pinned "$workers"
+  ok "copies none of them, and waits but for the loss" holds "$work/pinned.json" "d['steady']['pageable_copies'] == 0 and d['steady']['syncs'] == 1"
+done
+ok "a bound that is broken" dry bound 1 --max-pageable 0 -- "$python" "$programs/loader.py" pageable 0
+ok "and one that is kept" dry bound 0 --max-pageable 0 --max-syncs-per-step 1 -- "$python" "$programs/loader.py" pinned 0
+ok "the line that reads values is named" holds "$work/pinned.json" "[v['site']['line'] for v in d['values_read']] == [23]"
+
+# ---- ways to start, ways to end ----
+ok "--steps ends it" dry steps 0 --steps 2 -- "$python" "$programs/mlp.py"
+ok "cleanly" holds "$work/steps.json" "d['program']['ended'] == 'steps' and d['program']['steps'] == 2"
+ok "before what comes behind" sh -c '! grep -q "^peak" "$1"' sh "$work/steps.said"
+mkdir "$work/package"
+cp "$programs/mlp.py" "$work/package/__main__.py"
+ok "python -m" sh -c 'cd "$1" && "$2" dry-run --json --steps 2 -- "$3" -m package 2>/dev/null >module.json' sh "$work" "$weft" "$python"
+ok "is watched as well" holds "$work/module.json" "d['program']['steps'] == 2 and d['peak']['roles']['gradients'] > 0"
+printf '#!%s\n' "$python" | cat - "$programs/mlp.py" >"$work/script"
+chmod +x "$work/script"
+ok "so is a script" dry script 0 --steps 2 -- "$work/script"
+ok "with its steps" holds "$work/script.json" "d['program']['steps'] == 2"
+ok "torch.compile goes on without a word" dry compile 0 -- "$python" "$programs/compiled.py"
+ok "about hooks, and in one graph" sh -c 'grep -q "graphs 1 breaks 0" "$1" && ! grep -q "global hooks" "$1"' sh "$work/compile.said"
+ok "a crash is the program's own first" dry crash 2 -- "$python" "$programs/crash.py" python
+ok "then what was counted" sh -c 'grep -q "ZeroDivisionError" "$1"' sh "$work/crash.said"
+ok "with the line that read zeros" holds "$work/crash.json" "'ZeroDivisionError' in d['why_not'] and d['values_read'][0]['site']['line'] == 10 and d['peak']['allocated_bytes'] >= 4 << 20"
+ok "a signal" dry signal 2 -- "$python" "$programs/crash.py" signal
+ok "leaves what was counted, too" holds "$work/signal.json" "'signal 11' in d['why_not'] and any(l['kind'] == 'launch' for l in d['lines'])"
+ok "Ctrl-C is 130" dry interrupt 130 -- "$python" "$programs/crash.py" interrupt
+ok "with memory" holds "$work/interrupt.json" "d['program']['ended'] == 'interrupt' and d['peak']['allocated_bytes'] >= 4 << 20"
+ok "a program that asks for no GPU" ends 2 "asked for no memory of a GPU" "$weft" dry-run -- "$python" -c 'import torch; torch.ones(3)'
+finish
