@@ -22,10 +22,11 @@ wf_dry_options wf_dry_defaults(void) {
 /* Of the second run only what its processes reserved counts. */
 static wf_status read_late(wf_dry_run *run) {
   wf_dry_options o = run->options;
-  if (!o.late_folder) return WF_OK;
+  const char *folder = o.late_folder;
+  if (!folder) return WF_OK;
   o.late_folder = NULL;
   o.search = false;
-  wf_dry_run *late = wf_dry_read(o.late_folder, &o);
+  wf_dry_run *late = wf_dry_read(folder, &o);
   if (!late) return wf_error_peek().status;
   if (late->places.n) run->late_reserved = late->places.at[late->main_place].reserved;
   wf_dry_free(late);

@@ -4,6 +4,7 @@ program's memory is what it would be without.
 
 Writes into $WEFT_DRY_DIR: roles.PID.jsonl (rows as they come) and snapshot.PID.pickle (torch.cuda.memory._snapshot() at the end)."""
 import atexit
+import gc
 import json
 import os
 import sys
@@ -77,6 +78,7 @@ class _Modules:
 
         self._torch, self._seen = torch, seen
         self._paths = weakref.WeakKeyDictionary()
+        self._roots = {}  # how many of each name
         self._thread = threading.local()
         self._note = getattr(torch._C, "_cuda_setMemoryMetadata", None)
         # What torch.compile says of hooks like these; while it traces they do nothing.
@@ -91,6 +93,9 @@ class _Modules:
 
     def _learn(self, root):
         name = type(root).__name__
+        self._roots[name] = self._roots.get(name, 0) + 1
+        if self._roots[name] > 1:
+            name = "%s#%d" % (name, self._roots[name])
         for path, module in root.named_modules():
             if module not in self._paths:
                 self._paths[module] = (name + "." + path if path else name).replace("._orig_mod", "")
@@ -237,6 +242,10 @@ class _Watch:
                 for p in [p for p in module._parameters.values() if p is not None]:
                     path_of[id(p)] = path
                     self._collect(found, "gradient", [p.grad], path)
+            if not self.steps:  # before the first step nothing says what there is, unless it is looked for
+                for p in [p for p in gc.get_objects() if issubclass(type(p), self.torch.nn.Parameter)]:
+                    self._collect(found, "parameter", [p], path_of.get(id(p), ""))
+                    self._collect(found, "gradient", [p.grad], path_of.get(id(p), ""))
             for optimizer in list(self.optimizers):
                 for p in [p for group in optimizer.param_groups for p in group["params"]]:
                     path = path_of.get(id(p), "")
@@ -269,12 +278,14 @@ class _Watch:
         kind, error = getattr(sys, "last_type", None), getattr(sys, "last_value", None)
         ended, text = "exit", ""
         if kind is not None:
-            ended, text = "exception", "%s: %s" % (kind.__name__, error)
+            ended, text = "exception", "%s: %s" % (kind.__name__, " ".join(str(error).split()))
             if issubclass(kind, KeyboardInterrupt):
                 ended = "interrupt"
             elif self.torch is not None and issubclass(kind, self.torch.cuda.OutOfMemoryError):
                 ended = "oom"
         self.finish(ended, text)
+        if self.torch is not None and self.torch.cuda.is_initialized():
+            time.sleep(0.05)  # autograd's threads still free what they held: PyTorch aborts if Python is gone by then
 
     def finish(self, ended, text):
         """Writes what is known. Only the first end counts."""

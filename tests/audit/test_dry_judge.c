@@ -226,6 +226,43 @@ static void processes_that_share_a_device_share_its_memory(void **state) {
   wf_dry_free(run);
 }
 
+/* Its events finished at the end only, and what the side stream used was kept until then: the second run of the same program. */
+static void a_second_run_gives_the_other_end_of_the_bracket(void **state) {
+  static char first[sizeof folder];
+  (void)state;
+  for (int late = 0; late < 2; late++) {
+    if (late) {
+      memcpy(first, folder, sizeof folder);
+      strcpy(folder, "weft-dry-XXXXXX");
+      assert_non_null(mkdtemp(folder));
+    }
+    begin_process(7, 0);
+    for (int i = 0; i < 4; i++) {
+      wf_block *block = maker_alloc(&m, 20 * MIB, 0, TRAIN);
+      assert_ok(wf_block_record_stream(m.allocator, block, 5));
+      maker_free(&m, block, TRAIN);
+      if (!late) m.passed[5] = m.marks;
+    }
+    end_process(7, "exit", "", 0);
+  }
+  wf_dry_options o = wf_dry_defaults();
+  o.devices = &gib;
+  o.device_count = 1;
+  o.exit_status = 0;
+  o.late_folder = folder;
+  wf_dry_run *run = wf_dry_read(first, &o);
+  assert_non_null(run);
+  assert_true(wf_dry_wants_late_run(run));
+  assert_int_equal(run->places.at[0].reserved, 20 * MIB);
+  assert_int_equal(run->late_reserved, 80 * MIB);
+  char *text = wf_dry_text(run, 80);
+  assert_non_null(strstr(text, "Memory is shared between streams: 20.00 MiB are reserved"));
+  wf_report_release(text);
+  wf_dry_free(run);
+  assert_int_equal(tear_down(state), 0);
+  memcpy(folder, first, sizeof folder);
+}
+
 /* Steps 0 and 1 warm up. Line 5 copies its pageable batch in each step, line 6 reads a value, line 9 did something once. */
 static void put_training_rows(void) {
   for (int step = 0; step < 6; step++) {
@@ -461,6 +498,7 @@ static const struct CMUnitTest tests[] = {
     TEST(running_out_of_memory_is_an_answer),
     TEST(one_that_was_caught_is_none),
     TEST(processes_that_share_a_device_share_its_memory),
+    TEST(a_second_run_gives_the_other_end_of_the_bracket),
     TEST(lines_are_judged_by_the_steady_state),
     TEST(bounds_are_kept_or_broken),
     TEST(without_steps_all_of_it_counts),

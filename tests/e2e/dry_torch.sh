@@ -48,6 +48,12 @@ ok "and says so" holds "$work/small.json" "d['program']['ended'] == 'oom' and d[
 ok "of several sizes each has its answer" dry sizes 1 --mem 8GiB --mem 1040MiB --mem 600MiB -- "$python" "$programs/mlp.py"
 ok "from one run" holds "$work/sizes.json" "[x['fits'] for x in d['devices']] == ['yes', 'yes', 'no']"
 
+ok "a decoder of 6.74e9 parameters" dry decoder 1 --gpu a100-80 --gpu rtx4090 -- "$python" "$programs/decoder.py"
+ok "holds five times its parameters, within 0.5 %" holds "$work/decoder.json" "abs(d['peak']['allocated_bytes'] / (5 * 2 * 6738415616) - 1) < 0.005 and d['peak']['roles']['parameters'] // 1000000 == 2 * 6738415616 // 1000000"
+ok "and fits one of two GPUs" holds "$work/decoder.json" "[x['fits'] for x in d['devices']] == ['yes', 'no']"
+ok "memory that streams share" dry streams 0 -- "$python" "$programs/streams.py"
+ok "is a bracket" holds "$work/streams.json" "d['places'][0]['peak_reserved_bytes'] == 2 * 64 << 20 and d['peak_reserved_bytes_with_late_events'] == 21 * 64 << 20"
+
 # ---- lines ----
 for workers in 0 2; do
   ok "a loader of pageable memory, $workers workers" dry pageable 0 -- "$python" "$programs/loader.py" pageable "$workers"
