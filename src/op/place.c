@@ -43,6 +43,17 @@ wf_status wf__put_part(wf_tensor *out, int64_t dim, int64_t start, int64_t lengt
   return status;
 }
 
+wf_status wf__copy_layouts(const wf_tensor *out, wf__layout *to, const wf_tensor *self, wf__layout *from) {
+  WF__TRY(wf__layout_recount(to));
+  from->numel = to->numel;
+  wf_tensor *target = wf__tensor_alias(out, (wf_dtype)out->dtype, to),
+            *source = wf__tensor_alias(self, (wf_dtype)self->dtype, from);
+  if (target && source) wf__copy(target, source, false, false);
+  wf__tensor_release(target);
+  wf__tensor_release(source);
+  return wf__self.pending;
+}
+
 wf_tensor *wf__copied(const wf_tensor *t, wf_memory_format format) { return wf__clone(t, format, false); }
 
 wf_tensor *wf__fresh_zeros(const wf_tensor *like, wf_dims size) {

@@ -18,6 +18,9 @@ wf_tensor *wf__new(const wf_tensor *like, wf_dtype dtype, wf_dims size, wf_memor
 wf_tensor *wf__part(const wf_tensor *t, int64_t dim, int64_t start, int64_t length);
 /* Copies `source` to that part of `out`: a copy that was asked for. */
 wf_status wf__put_part(wf_tensor *out, int64_t dim, int64_t start, int64_t length, const wf_tensor *source);
+/* Copies the elements of self that `from` describes to where `to` describes them in `out`: layouts of the same sizes, whose elements are counted
+ * here; a copy that was asked for. */
+wf_status wf__copy_layouts(const wf_tensor *out, wf__layout *to, const wf_tensor *self, wf__layout *from);
 /* A copy of t in that format, which was asked for; the caller's reference. */
 wf_tensor *wf__copied(const wf_tensor *t, wf_memory_format format);
 /* Zeros of t's dtype on its device, in the scope, cut off from everything: what a derivative writes into. */

@@ -8,6 +8,7 @@
 #include "base/convert.h"
 #include "base/host.h"
 #include "copy/copy.h"
+#include "op/place.h"
 
 #define DIGITS 4
 #define THRESHOLD 1000
@@ -54,14 +55,7 @@ static wf_status copy_corner(const shown *s, const wf_tensor *t, uint32_t back) 
     to.offset += EDGE * to.stride[d];
     from.offset += (t->layout.size[d] - EDGE) * from.stride[d];
   }
-  WF__TRY(wf__layout_recount(&to));
-  WF__TRY(wf__layout_recount(&from));
-  wf_tensor *target = wf__tensor_alias(s->tensor, s->dtype, &to),
-            *source = target ? wf__tensor_alias(t, s->dtype, &from) : NULL;
-  wf_status status = source ? wf__copy(target, source, false, false) : wf__self.pending;
-  wf__tensor_release(target);
-  wf__tensor_release(source);
-  return status;
+  return wf__copy_layouts(s->tensor, &to, t, &from);
 }
 
 static wf_status gather(shown *s, const wf_tensor *t) {

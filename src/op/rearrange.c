@@ -90,14 +90,7 @@ static wf_status roll_piece(wf_tensor *out, const wf_tensor *self, const int64_t
     from.offset += (second >> d & 1 ? from.size[d] - moved[d] : 0) * from.stride[d];
     to.size[d] = from.size[d] = length;
   }
-  WF__TRY(wf__layout_recount(&to));
-  from.numel = to.numel;
-  wf_tensor *target = wf__tensor_alias(out, (wf_dtype)out->dtype, &to),
-            *source = wf__tensor_alias(self, (wf_dtype)self->dtype, &from);
-  if (target && source) wf__copy(target, source, false, false);
-  wf__tensor_release(target);
-  wf__tensor_release(source);
-  return wf__self.pending;
+  return wf__copy_layouts(out, &to, self, &from);
 }
 
 /* moved[d]: how many elements of dim d go round to the start. */

@@ -65,14 +65,7 @@ static wf_status copy_repeats(wf_tensor *out, const wf_tensor *self, const repea
     if (size > 1) add_dim(&to, &from, size, stride, own);
     else if (times > 1) add_dim(&to, &from, times, stride, 0);
   }
-  WF__TRY(wf__layout_recount(&to));
-  from.numel = to.numel;
-  wf_tensor *target = wf__tensor_alias(out, (wf_dtype)out->dtype, &to),
-            *source = wf__tensor_alias(self, (wf_dtype)self->dtype, &from);
-  if (target && source) wf__copy(target, source, false, false);
-  wf__tensor_release(target);
-  wf__tensor_release(source);
-  return wf__self.pending;
+  return wf__copy_layouts(out, &to, self, &from);
 }
 
 static wf_status repeat_sizes(const wf_tensor *self, wf_dims repeats, repeat *r, int64_t *size) {

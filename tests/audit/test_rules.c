@@ -20,32 +20,40 @@ static const char view[] = "[2,4,16,16]", dense[] = "[1024,256,16,1]", strided[]
 /* A device that is busy all the time. */
 static void busy(double at) { maker_kernel(at + 1, at + 3, STEP); }
 
+/* `by` > clone > copy_ of a strided tensor to a dense one. */
+static void cloned(double at, const char *by, const char *dtype) {
+  maker_op(by, at + 105, 50);
+  maker_op("aten::clone", at + 106, 48);
+  maker_copy(at + 115, 35, view, dense, strided, dtype, dtype);
+}
+
+/* to > _to_copy > copy_ */
+static void converted(double at, const char *to, const char *from) {
+  maker_op("aten::to", at + 100, 40);
+  maker_op("aten::_to_copy", at + 101, 38);
+  maker_copy(at + 105, 25, view, dense, dense, to, from);
+}
+
 static void hidden_copy(double at, int number, bool bad) {
   maker_python("train.py(10): forward", "train.py:30", at + 90, 300);
   maker_python("<built-in method conv2d of type object>", "train.py:12", at + 95, 200);
   maker_op("aten::conv2d", at + 100, 150);
   if (!bad) return;
-  maker_op("aten::contiguous", at + 105, 50);
-  maker_op("aten::clone", at + 106, 48);
+  cloned(at, "aten::contiguous", "float");
   maker_op("aten::empty_like", at + 107, 5);
-  maker_copy(at + 115, 35, view, dense, strided, "float", "float");
 }
 
 static void matmul_copy(double at, int number, bool bad) {
   maker_op("aten::matmul", at + 100, 150);
   if (!bad) return;
-  maker_op("aten::reshape", at + 105, 50);
-  maker_op("aten::clone", at + 106, 48);
-  maker_copy(at + 115, 35, view, dense, strided, "c10::Half", "c10::Half");
+  cloned(at, "aten::reshape", "c10::Half");
 }
 
 static void layout_copy(double at, int number, bool bad) {
   maker_python("train.py(10): forward", "train.py:30", at + 90, 300);
   maker_python("<built-in method contiguous of Tensor object at 0x0>", "train.py:14", at + 100, 60);
   if (!bad) return; /* it was contiguous already: the call leaves no operator */
-  maker_op("aten::contiguous", at + 105, 50);
-  maker_op("aten::clone", at + 106, 48);
-  maker_copy(at + 115, 35, view, dense, strided, "float", "float");
+  cloned(at, "aten::contiguous", "float");
 }
 
 static void broadcast_copy(double at, int number, bool bad) {
@@ -63,26 +71,17 @@ static void duplicate(double at, int number, bool bad) {
 
 static void conversion(double at, int number, bool bad) {
   maker_op("aten::relu", at + 50, 20);
-  if (!bad) return;
-  maker_op("aten::to", at + 100, 40);
-  maker_op("aten::_to_copy", at + 101, 38);
-  maker_copy(at + 110, 25, view, dense, dense, "float", "unsigned char");
+  if (bad) converted(at, "float", "unsigned char");
 }
 
 static void widening(double at, int number, bool bad) {
-  maker_op("aten::add", at + 100, 60);
-  if (!bad) return;
-  maker_op("aten::to", at + 110, 40);
-  maker_op("aten::_to_copy", at + 111, 38);
-  maker_copy(at + 115, 25, view, dense, dense, "double", "float");
+  maker_op("aten::add", at + 95, 60);
+  if (bad) converted(at, "double", "float");
 }
 
 static void autocast(double at, int number, bool bad) {
-  maker_op("aten::linear", at + 100, 60);
-  if (!bad) return;
-  maker_op("aten::to", at + 110, 40);
-  maker_op("aten::_to_copy", at + 111, 38);
-  maker_copy(at + 115, 25, view, dense, dense, "c10::BFloat16", "float");
+  maker_op("aten::linear", at + 95, 60);
+  if (bad) converted(at, "c10::BFloat16", "float");
 }
 
 static void plain_copy(double at, int number, bool bad) {
@@ -103,9 +102,7 @@ static void device_layout_copy(double at, int number, bool bad) {
   busy(at);
   if (!bad) return;
   maker_op("aten::bmm", at + 100, 100);
-  maker_op("aten::contiguous", at + 105, 50);
-  maker_op("aten::clone", at + 106, 48);
-  maker_copy(at + 115, 35, view, dense, strided, "float", "float");
+  cloned(at, "aten::contiguous", "float");
   maker_launch("cudaLaunchKernel", at + 120, 5, "kernel", "direct_copy_kernel_cuda<float>", 7, at + 200, 70, -1);
 }
 

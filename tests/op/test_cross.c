@@ -1,6 +1,7 @@
 /* Cross products: values and refusals are PyTorch's (torch.cross and torch.linalg.cross). */
 #include "gradcheck.h"
 #include "op/geometry.h"
+#include "scoped.h"
 
 #include <weft/weft.h>
 
@@ -8,21 +9,12 @@
   "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory location. " \
   "Please clone() the tensor before performing the operation."
 
-static wf_scope scope;
 static wf_tensor *a, *b; /* [3, 4] */
 
-static int open_scope(void **state) {
-  (void)state;
-  scope = wf_scope_begin();
+static int open_with_operands(void **state) {
+  open_scope(state);
   a = wf_from_data((const float[]){1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, WF_SHAPE(3, 4), WF_F32);
   b = wf_from_data((const float[]){2, 0, 1, 3, 1, 1, 0, 2, 0, 3, 2, 1}, WF_SHAPE(3, 4), WF_F32);
-  return 0;
-}
-
-static int end_scope(void **state) {
-  (void)state;
-  wf_error_take();
-  wf_scope_end(scope, NULL);
   return 0;
 }
 
@@ -128,7 +120,7 @@ static void gradients_of_both_inputs_follow_differences_also_twice(void **state)
 }
 
 int main(void) {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_scope, end_scope)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, open_with_operands, end_scope)
   const struct CMUnitTest tests[] = {
       TEST(multiplies_the_vectors_along_a_dim),
       TEST(integers_wrap_and_halves_round_each_product),

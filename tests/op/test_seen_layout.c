@@ -2,6 +2,7 @@
  * Each expected value is arithmetic, or PyTorch's refusal. R002 and so on number faults that were seen in other libraries; those whose
  * operator has a file of its own are tested there. */
 #include "op/geometry.h"
+#include "scoped.h"
 
 #include <weft/copy.h>
 #include <weft/create.h>
@@ -18,21 +19,6 @@
 #define PARTIAL_OVERLAP                                                                                                    \
   "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory location. " \
   "Please clone() the tensor before performing the operation."
-
-static wf_scope scope;
-
-static int open_scope(void **state) {
-  (void)state;
-  scope = wf_scope_begin();
-  return 0;
-}
-
-static int end_scope(void **state) {
-  (void)state;
-  wf_error_take();
-  wf_scope_end(scope, NULL);
-  return 0;
-}
 
 static wf_tensor *counting(wf_dims size, double first) {
   int64_t n = 1;
@@ -401,32 +387,31 @@ static void absurd_requests_fail_and_the_next_one_succeeds(void **state) {
 }
 
 int main(void) {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_scope, end_scope)
   const struct CMUnitTest tests[] = {
-      TEST(a_window_at_the_end_of_the_integers_is_refused),
-      TEST(sizes_and_strides_of_different_length_are_refused),
-      TEST(a_scatter_from_a_wild_window_changes_nothing),
-      TEST(an_unknown_size_beside_a_zero_is_refused_where_it_is_ambiguous),
-      TEST(dims_that_lie_apart_do_not_merge),
-      TEST(an_end_counted_from_behind_goes_with_an_index),
-      TEST(elements_of_a_transposed_tensor_come_in_logical_order),
-      TEST(a_leading_offset_is_applied_once_also_on_a_device),
-      TEST(a_copy_has_row_major_strides_also_in_dims_of_one),
-      TEST(a_write_into_a_view_lands_at_its_offset),
-      TEST(arithmetic_and_sums_follow_strides),
-      TEST(shifting_within_a_tensor_is_refused_or_right),
-      TEST(shifting_within_a_tensor_of_a_slow_device_is_too),
-      TEST(a_division_by_ones_own_neighbours_is_refused),
-      TEST(writing_to_an_expanded_tensor_is_refused_but_filling_it_is_not),
-      TEST(a_clone_between_overlapping_views_is_made),
-      TEST(adding_a_tensor_to_itself_by_index_is_refused),
-      TEST(stores_in_reverse_order_go_to_their_places),
-      TEST(a_result_that_skips_rows_leaves_the_rows_between),
-      TEST(a_copy_that_preserves_packs_rows_that_were_skipped),
-      TEST(an_idle_reshape_of_a_batch_of_one_keeps_channels_last),
-      TEST(operands_with_stride_0_are_repeated),
-      TEST(counts_of_elements_and_bytes_do_not_wrap),
-      TEST(absurd_requests_fail_and_the_next_one_succeeds),
+      SCOPED(a_window_at_the_end_of_the_integers_is_refused),
+      SCOPED(sizes_and_strides_of_different_length_are_refused),
+      SCOPED(a_scatter_from_a_wild_window_changes_nothing),
+      SCOPED(an_unknown_size_beside_a_zero_is_refused_where_it_is_ambiguous),
+      SCOPED(dims_that_lie_apart_do_not_merge),
+      SCOPED(an_end_counted_from_behind_goes_with_an_index),
+      SCOPED(elements_of_a_transposed_tensor_come_in_logical_order),
+      SCOPED(a_leading_offset_is_applied_once_also_on_a_device),
+      SCOPED(a_copy_has_row_major_strides_also_in_dims_of_one),
+      SCOPED(a_write_into_a_view_lands_at_its_offset),
+      SCOPED(arithmetic_and_sums_follow_strides),
+      SCOPED(shifting_within_a_tensor_is_refused_or_right),
+      SCOPED(shifting_within_a_tensor_of_a_slow_device_is_too),
+      SCOPED(a_division_by_ones_own_neighbours_is_refused),
+      SCOPED(writing_to_an_expanded_tensor_is_refused_but_filling_it_is_not),
+      SCOPED(a_clone_between_overlapping_views_is_made),
+      SCOPED(adding_a_tensor_to_itself_by_index_is_refused),
+      SCOPED(stores_in_reverse_order_go_to_their_places),
+      SCOPED(a_result_that_skips_rows_leaves_the_rows_between),
+      SCOPED(a_copy_that_preserves_packs_rows_that_were_skipped),
+      SCOPED(an_idle_reshape_of_a_batch_of_one_keeps_channels_last),
+      SCOPED(operands_with_stride_0_are_repeated),
+      SCOPED(counts_of_elements_and_bytes_do_not_wrap),
+      SCOPED(absurd_requests_fail_and_the_next_one_succeeds),
   };
   return cmocka_run_group_tests_name("op/seen_layout", tests, NULL, close_devices);
 }

@@ -1,5 +1,6 @@
 /* Faults of numbers that other tensor libraries had: rounding, nan, the ends of the integers, counts, indices from behind. */
 #include "op/geometry.h"
+#include "scoped.h"
 
 #include <math.h>
 #include <weft/copy.h>
@@ -8,21 +9,6 @@
 #include <weft/math.h>
 #include <weft/reduce.h>
 #include <weft/view.h>
-
-static wf_scope scope;
-
-static int open_scope(void **state) {
-  (void)state;
-  scope = wf_scope_begin();
-  return 0;
-}
-
-static int end_scope(void **state) {
-  (void)state;
-  wf_error_take();
-  wf_scope_end(scope, NULL);
-  return 0;
-}
 
 static wf_tensor *row(wf_dtype dtype, int64_t n, const double *data) {
   return wf_to(wf_from_data(data, wf_dims_of(&n, 1), WF_F64), dtype);
@@ -269,22 +255,21 @@ static void a_dtype_that_does_not_exist_is_refused(void **state) {
 }
 
 int main(void) {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_scope, end_scope)
   const struct CMUnitTest tests[] = {
-      TEST(bfloat16_rounds_to_the_nearest_even),
-      TEST(every_half_survives_the_way_to_f32_and_back),
-      TEST(a_fraction_is_true_and_so_is_nan),
-      TEST(a_byte_beyond_1_is_as_true_as_1),
-      TEST(a_negative_fraction_fills_integers_cut_off),
-      TEST(halves_are_summed_in_something_wider),
-      TEST(nan_is_the_extreme_wherever_it_stands),
-      TEST(the_first_nan_is_the_greatest_and_the_least),
-      TEST(a_stepped_range_has_the_elements_that_it_says),
-      TEST(the_least_integer_has_no_remainder_by_minus_one),
-      TEST(dividing_integers_by_zero_is_refused_and_changes_nothing),
-      TEST(some_operators_count_from_behind_and_others_refuse),
-      TEST(a_slice_store_beside_an_index_broadcasts),
-      TEST(a_dtype_that_does_not_exist_is_refused),
+      SCOPED(bfloat16_rounds_to_the_nearest_even),
+      SCOPED(every_half_survives_the_way_to_f32_and_back),
+      SCOPED(a_fraction_is_true_and_so_is_nan),
+      SCOPED(a_byte_beyond_1_is_as_true_as_1),
+      SCOPED(a_negative_fraction_fills_integers_cut_off),
+      SCOPED(halves_are_summed_in_something_wider),
+      SCOPED(nan_is_the_extreme_wherever_it_stands),
+      SCOPED(the_first_nan_is_the_greatest_and_the_least),
+      SCOPED(a_stepped_range_has_the_elements_that_it_says),
+      SCOPED(the_least_integer_has_no_remainder_by_minus_one),
+      SCOPED(dividing_integers_by_zero_is_refused_and_changes_nothing),
+      SCOPED(some_operators_count_from_behind_and_others_refuse),
+      SCOPED(a_slice_store_beside_an_index_broadcasts),
+      SCOPED(a_dtype_that_does_not_exist_is_refused),
   };
   return cmocka_run_group_tests_name("op/seen_numbers", tests, NULL, NULL);
 }
