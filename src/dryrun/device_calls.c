@@ -8,6 +8,7 @@ static bool is_device(int device) { return device >= 0 && device < wf__dry_setti
 /* ---- runtime ---- */
 
 DRY_API int cudaGetDeviceCount(int *count) {
+  wf__dry_python_line(); /* programs ask this early: time to learn how frames are read */
   *count = wf__dry_settings_get()->devices;
   return DRY_OK;
 }
@@ -15,7 +16,10 @@ DRY_API int cudaGetDevice(int *device) {
   *device = wf__dry_current_device();
   return DRY_OK;
 }
-DRY_API int cudaSetDevice(int device) { return wf__dry_set_device(device); }
+DRY_API int cudaSetDevice(int device) {
+  wf__dry_python_line(); /* likewise */
+  return wf__dry_set_device(device);
+}
 DRY_API int cudaInitDevice(int device, unsigned device_flags, unsigned flags) {
   return is_device(device) ? DRY_OK : wf__dry_error(DRY_INVALID_DEVICE);
 }

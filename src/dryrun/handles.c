@@ -84,6 +84,6 @@ void wf__dry_handle_free(void *handle) {
 }
 
 void *wf__dry_token(void) {
-  static atomic_uintptr_t next = 0x1f0000000000;
+  static atomic_uintptr_t next = 0x0f0000000000;
   return (void *)atomic_fetch_add(&next, 64);
 }

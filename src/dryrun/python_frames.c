@@ -20,6 +20,7 @@ typedef void object;
 static struct {
   object *(*this_thread)(void);
   int (*has_lock)(void);
+  int (*call_later)(int (*)(void *), void *);
   object *(*current_frame)(void);
   object *(*frame_back)(object *);
   object *(*frame_code)(object *);
@@ -44,7 +45,8 @@ static struct {
   int file, name;     /* in a code object */
 } at;
 
-enum { UNTRIED, ABSENT, TRYING, READY };
+/* INNERMOST: all but the way from a frame to its caller is known. */
+enum { UNTRIED, ABSENT, TRYING, INNERMOST, READY };
 static atomic_int state;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -58,6 +60,7 @@ static bool find_python(void) {
   } wanted[] = {
       {"PyGILState_GetThisThreadState", &python.this_thread},
       {"PyGILState_Check", &python.has_lock},
+      {"Py_AddPendingCall", &python.call_later},
       {"PyEval_GetFrame", &python.current_frame},
       {"PyFrame_GetBack", &python.frame_back},
       {"PyFrame_GetCode", &python.frame_code},
@@ -85,7 +88,7 @@ enum {
   WORDS_OF_FRAME = 16,
   WORDS_OF_CODE = 40,
   WORDS_OF_THREAD = 48,
-  FAR = 1 << 20,
+  HEAD_OF_CODE = 512,
   OLD_BACK = 24,
   FRAME_OF_OBJECT = 24
 };
@@ -146,11 +149,11 @@ static int attribute_offset(object *code, const char *name) {
 static bool find_instruction(const void *frame, object *frame_object, const void *code) {
   long last = long_attribute(frame_object, "f_lasti");
   for (int i = 0; i < WORDS_OF_FRAME && last >= 0; i++) {
-    uintptr_t distance = word(frame, i * 8) - (uintptr_t)code;
-    if (distance == 0 || distance >= FAR || (long)distance < last) continue;
+    intptr_t first = (intptr_t)(word(frame, i * 8) - (uintptr_t)code) - last;
+    if (first <= 0 || first >= HEAD_OF_CODE) continue;
     at.instruction = i * 8;
-    at.first = (int)((long)distance - last);
-    return at.first > 0 && at.first < 512;
+    at.first = (int)first;
+    return true;
   }
   return false;
 }
@@ -168,61 +171,84 @@ static bool is_old(void) {
   return version && atoi(version()) == 3 && atoi(version() + 2) < 11;
 }
 
-static bool calibrate_with(object *inner, object *outer, object *inner_code, object *outer_code) {
-  const void *frame = inner, *caller = outer;
-  bool old = is_old();
-  if (!old) {
-    frame = (const void *)word(inner, FRAME_OF_OBJECT);
-    caller = (const void *)word(outer, FRAME_OF_OBJECT);
-  }
-  at.code = offset_of(frame, WORDS_OF_FRAME, inner_code);
-  at.previous = old ? OLD_BACK : offset_of(frame, WORDS_OF_FRAME, caller);
-  at.instruction = -1;
-  at.file = attribute_offset(inner_code, "co_filename");
-  at.name = attribute_offset(inner_code, "co_qualname");
-  if (at.name < 0) at.name = attribute_offset(inner_code, "co_name");
-  if (at.code < 0 || at.previous < 0 || at.file < 0 || at.name < 0) return false;
-  if (!old && !find_instruction(frame, inner, inner_code)) return false;
-  return find_thread_frame(python.this_thread(), frame) && pointer(frame, at.previous) == caller &&
-         reads_right(inner, frame, inner_code) && reads_right(outer, caller, outer_code);
+static const void *frame_of(object *frame_object) {
+  return is_old() ? frame_object : (const void *)word(frame_object, FRAME_OF_OBJECT);
 }
 
-static bool calibrate(void) {
-  object *inner = python.has_lock() ? python.current_frame() : NULL; /* borrowed */
-  object *outer = inner ? python.frame_back(inner) : NULL;
-  if (!outer) return false;
-  object *inner_code = python.frame_code(inner), *outer_code = python.frame_code(outer);
-  bool done = calibrate_with(inner, outer, inner_code, outer_code);
-  python.release(outer_code);
-  python.release(inner_code);
-  python.release(outer);
-  return done;
+/* Everything but where the caller is. */
+static bool calibrate_one(object *frame_object, object *code) {
+  const void *frame = frame_of(frame_object);
+  at.previous = at.instruction = -1;
+  at.code = offset_of(frame, WORDS_OF_FRAME, code);
+  at.file = attribute_offset(code, "co_filename");
+  at.name = attribute_offset(code, "co_qualname");
+  if (at.name < 0) at.name = attribute_offset(code, "co_name");
+  if (at.code < 0 || at.file < 0 || at.name < 0) return false;
+  if (!is_old() && !find_instruction(frame, frame_object, code)) return false;
+  return find_thread_frame(python.this_thread(), frame) && reads_right(frame_object, frame, code);
+}
+
+/* That too; takes a caller, which a program's outermost level hasn't. */
+static bool find_previous(object *inner, object *outer) {
+  object *code = python.frame_code(outer);
+  int offset = is_old() ? OLD_BACK : offset_of(frame_of(inner), WORDS_OF_FRAME, frame_of(outer));
+  bool right = offset >= 0 && reads_right(outer, frame_of(outer), code);
+  python.release(code);
+  if (right) at.previous = offset;
+  return right;
+}
+
+/* What can be found out now, from what was known before. */
+static int calibrate(int before) {
+  object *inner = python.this_thread() && python.has_lock() ? python.current_frame() : NULL; /* borrowed */
+  if (!inner) return before;
+  int now = before;
+  if (now == TRYING) {
+    object *code = python.frame_code(inner);
+    if (calibrate_one(inner, code)) now = INNERMOST;
+    python.release(code);
+  }
+  object *outer = now == INNERMOST ? python.frame_back(inner) : NULL;
+  if (outer && find_previous(inner, outer)) now = READY;
+  if (outer) python.release(outer);
+  return now;
+}
+
+/* Python runs this soon on its main thread, with its lock. */
+static int try_again(void *unused) {
+  pthread_mutex_lock(&lock);
+  atomic_store(&state, calibrate(atomic_load(&state)));
+  pthread_mutex_unlock(&lock);
+  return 0;
 }
 
 static bool is_ready(void) {
-  enum { TRIES = 10000 };
+  enum { TRIES = 1000 };
   static int tries;
   int now = atomic_load(&state);
-  if (now >= READY || now == ABSENT) return now == READY;
-  if (pthread_mutex_trylock(&lock)) return false;
-  if (atomic_load(&state) == UNTRIED) atomic_store(&state, find_python() ? TRYING : ABSENT);
-  if (atomic_load(&state) == TRYING) {
-    if (calibrate()) atomic_store(&state, READY);
-    else if (++tries == TRIES) atomic_store(&state, ABSENT);
-  }
+  if (now == READY || now == ABSENT) return now == READY;
+  if (pthread_mutex_trylock(&lock)) return now == INNERMOST;
+  now = atomic_load(&state);
+  if (now == UNTRIED) now = find_python() ? TRYING : ABSENT;
+  if (now == TRYING || now == INNERMOST) now = calibrate(now);
+  if ((now == TRYING || now == INNERMOST) && tries < TRIES && !python.has_lock()) python.call_later(try_again, NULL);
+  if (now == TRYING && ++tries == 10 * TRIES) now = ABSENT;
+  atomic_store(&state, now);
   pthread_mutex_unlock(&lock);
-  return atomic_load(&state) == READY;
+  return now >= INNERMOST;
 }
 
 /* ---- reading ---- */
 
 /* Takes the frame, or the next one outward that runs Python code: between them stand some that C calls. */
 static bool take(wf__python_frame *f, const void *frame) {
-  for (; frame; frame = pointer(frame, at.previous)) {
+  while (frame) {
     const void *code = pointer(frame, at.code);
-    if (!code || (const void *)word(code, 8) != python.code_type) continue;
-    *f = (wf__python_frame){frame, code, pointer(code, at.file), pointer(code, at.name)};
-    return true;
+    if (code && (const void *)word(code, 8) == python.code_type) {
+      *f = (wf__python_frame){frame, code, pointer(code, at.file), pointer(code, at.name)};
+      return true;
+    }
+    frame = at.previous < 0 ? NULL : pointer(frame, at.previous);
   }
   return false;
 }
@@ -236,7 +262,7 @@ bool wf__python_innermost(wf__python_frame *f) {
   return take(f, frame);
 }
 
-bool wf__python_caller(wf__python_frame *f) { return take(f, pointer(f->frame, at.previous)); }
+bool wf__python_caller(wf__python_frame *f) { return at.previous >= 0 && take(f, pointer(f->frame, at.previous)); }
 
 int wf__python_instruction(const wf__python_frame *f) {
   if (at.instruction < 0)

@@ -20,23 +20,33 @@ static int64_t number(const char *name, int64_t otherwise) {
   return text && *text && !*end && value > 0 ? value : otherwise;
 }
 
-/* The path of the runtime that is loaded, if one is. */
-static int find_runtime(struct dl_phdr_info *info, size_t size, void *found) {
+/* A library that is loaded: looked for by the beginning of its file's name. */
+typedef struct search {
+  const char *beginning;
+  char path[PATH_MAX];
+} search;
+
+static int is_wanted(struct dl_phdr_info *info, size_t size, void *data) {
+  search *s = data;
   const char *name = info->dlpi_name ? strrchr(info->dlpi_name, '/') : NULL;
-  if (!name || strncmp(name, "/libcudart.so.", 14)) return 0;
-  snprintf(found, 4096, "%s", info->dlpi_name);
+  if (!name || strncmp(name + 1, s->beginning, strlen(s->beginning))) return 0;
+  snprintf(s->path, sizeof s->path, "%s", info->dlpi_name);
   return 1;
 }
 
+void *wf__dry_real(const char *library, const char *name) {
+  search s = {.beginning = library};
+  void *handle = dl_iterate_phdr(is_wanted, &s) ? dlopen(s.path, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+  void *found = handle ? dlsym(handle, name) : NULL;
+  if (handle) dlclose(handle); /* it stays loaded: the program has it */
+  return found;
+}
+
 static int runtime_version(void) {
-  char path[4096] = "";
   int version = 0;
-  if (!dl_iterate_phdr(find_runtime, path)) return 13000;
-  void *library = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
-  int (*ask)(int *) = library ? (int (*)(int *))dlsym(library, "cudaRuntimeGetVersion") : NULL;
+  int (*ask)(int *) = (int (*)(int *))wf__dry_real("libcudart.so.", "cudaRuntimeGetVersion");
   if (ask) ask(&version);
-  if (library) dlclose(library);
-  return version ? version : atoi(strstr(path, "libcudart.so.") + 13) * 1000;
+  return version ? version : 13000;
 }
 
 static void read_environment(void) {

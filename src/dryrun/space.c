@@ -13,7 +13,8 @@
 
 #define MIB ((size_t)1 << 20)
 #define TIB ((uintptr_t)1 << 40)
-#define BASE (32 * TIB)
+#define BASE \
+  (17 * TIB) /* with 16 devices up to 81: programs and their heaps lie from 85 on, sanitizers' shadows below 17 */
 #define OF_DEVICE (4 * TIB)
 #define PAGE (2 * MIB)  /* what the driver maps at once */
 #define SMALL_BELOW MIB /* requests below this one share pages */

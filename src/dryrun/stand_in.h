@@ -48,6 +48,8 @@ typedef struct wf__dry_settings {
 const wf__dry_settings *wf__dry_settings_get(void);
 /* 13020: CUDA 13.2, the version of the runtime that the program was linked with. */
 int wf__dry_runtime(void);
+/* An entry point of one of NVIDIA's own libraries, for calls that need no GPU: of the loaded library whose file's name begins so. NULL: none. */
+void *wf__dry_real(const char *library, const char *name);
 
 /* ---- cuda_errors.c ---- */
 

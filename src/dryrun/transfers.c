@@ -130,20 +130,24 @@ DRY_API int cudaMemcpyFromSymbol(void *to, const void *symbol, size_t bytes, siz
   return DRY_OK;
 }
 
-static int fill(void *at, int value, size_t bytes, void *stream) {
+/* `value` in elements of so many bytes, `count` of them. */
+static int fill(void *at, uint32_t value, size_t element, size_t count, void *stream) {
+  size_t bytes = element * count;
   if (!wf__dry_stream_of(stream)) return wf__dry_error(DRY_INVALID_HANDLE);
   if (!bytes) return DRY_OK;
   if (!at) return wf__dry_error(DRY_INVALID_VALUE);
   end where = end_of(at);
-  if (where.device < 0) memset(at, value, bytes);
+  for (size_t i = 0; where.device < 0 && i < count; i++) memcpy((char *)at + i * element, &value, element);
   wf__dry_work(stream, (wf__dry_happening){.kind = "fill",
                                            .what = where.device < 0 ? "Memset (Pinned)" : "Memset (Device)",
                                            .device = where.device < 0 ? wf__dry_current_device() : where.device,
                                            .bytes = (int64_t)bytes});
   return DRY_OK;
 }
-DRY_API int cudaMemset(void *at, int value, size_t bytes) { return fill(at, value, bytes, NULL); }
-DRY_API int cudaMemsetAsync(void *at, int value, size_t bytes, void *stream) { return fill(at, value, bytes, stream); }
+DRY_API int cudaMemset(void *at, int value, size_t bytes) { return fill(at, (uint32_t)value, 1, bytes, NULL); }
+DRY_API int cudaMemsetAsync(void *at, int value, size_t bytes, void *stream) {
+  return fill(at, (uint32_t)value, 1, bytes, stream);
+}
 
 /* ---- the driver's names ---- */
 
@@ -163,11 +167,11 @@ DRY_API int cuMemcpyDtoDAsync_v2(void *to, const void *from, size_t bytes, void 
 DRY_API int cuMemcpyAsync(void *to, const void *from, size_t bytes, void *stream) {
   return flat(to, from, bytes, stream, true);
 }
-DRY_API int cuMemsetD8_v2(void *at, unsigned char value, size_t count) { return fill(at, value, count, NULL); }
+DRY_API int cuMemsetD8_v2(void *at, unsigned char value, size_t count) { return fill(at, value, 1, count, NULL); }
 DRY_API int cuMemsetD8Async(void *at, unsigned char value, size_t count, void *stream) {
-  return fill(at, value, count, stream);
+  return fill(at, value, 1, count, stream);
 }
-DRY_API int cuMemsetD32_v2(void *at, unsigned value, size_t count) { return fill(at, 0, count * 4, NULL); }
+DRY_API int cuMemsetD32_v2(void *at, unsigned value, size_t count) { return fill(at, value, 4, count, NULL); }
 DRY_API int cuMemsetD32Async(void *at, unsigned value, size_t count, void *stream) {
-  return fill(at, 0, count * 4, stream);
+  return fill(at, value, 4, count, stream);
 }

@@ -55,7 +55,7 @@ TWO_WORDS = {"dim3"}
 ONE_WORD_STRUCTS = {"cudaMemLocation", "CUmemLocation"}
 
 # Numbers that are results. Elsewhere a pointer to numbers that isn't const may be an array that the function reads.
-ASKS = re.compile(r"Get|Query|[bB]ufferSize|Workspace|Nnz|nnz|Version|Count|Estimate|Occupancy|cufft(Xt)?Make|IsCapturing|CanAccess")
+ASKS = re.compile(r"Get|Query|[bB]ufferSize|Size\d?$|Workspace|Nnz|nnz|Version|Count|Estimate|Occupancy|cufft(Xt)?Make|IsCapturing|CanAccess")
 ARRAYS = {"n", "inembed", "onembed", "dims", "whichGPUs", "rank"}
 
 
@@ -145,11 +145,13 @@ def result_of(types, function, kind, name):
     if "const" in kind:
         return None
     stars = kind.count("*")
+    if re.search(r"GetStream(_v2)?$", function):
+        return "l"  # the default stream
     if base in types.handles and stars <= 1:
         return "h"
     if base == "void" and stars == 2:
         return "h" if re.search("Create|Get|Alloc", function) else None
-    if stars > 1 or name in ARRAYS or not ASKS.search(function):
+    if stars > 1 or name in ARRAYS or not (name == "info" or ASKS.search(function)):
         return None
     if base.startswith("enum "):
         return "i"
