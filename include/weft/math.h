@@ -341,6 +341,8 @@ WF_API wf_status wf_eq_(wf_tensor *self, const wf_tensor *other);
 WF_API wf_status wf_eq_scalar_(wf_tensor *self, wf_scalar other);
 /** wf_eq to dst. In place. */
 WF_API wf_status wf_eq_into(wf_tensor *dst, const wf_tensor *a, const wf_tensor *b);
+/** wf_eq_scalar to dst. In place. */
+WF_API wf_status wf_eq_scalar_into(wf_tensor *dst, const wf_tensor *a, wf_scalar b);
 /** a ≠ b, as bool. New. */
 WF_API wf_tensor *wf_ne(const wf_tensor *a, const wf_tensor *b);
 /** The same with a number. New. */
@@ -351,6 +353,8 @@ WF_API wf_status wf_ne_(wf_tensor *self, const wf_tensor *other);
 WF_API wf_status wf_ne_scalar_(wf_tensor *self, wf_scalar other);
 /** wf_ne to dst. In place. */
 WF_API wf_status wf_ne_into(wf_tensor *dst, const wf_tensor *a, const wf_tensor *b);
+/** wf_ne_scalar to dst. In place. */
+WF_API wf_status wf_ne_scalar_into(wf_tensor *dst, const wf_tensor *a, wf_scalar b);
 /** a < b, as bool. New. */
 WF_API wf_tensor *wf_lt(const wf_tensor *a, const wf_tensor *b);
 /** The same with a number. New. */
@@ -361,6 +365,8 @@ WF_API wf_status wf_lt_(wf_tensor *self, const wf_tensor *other);
 WF_API wf_status wf_lt_scalar_(wf_tensor *self, wf_scalar other);
 /** wf_lt to dst. In place. */
 WF_API wf_status wf_lt_into(wf_tensor *dst, const wf_tensor *a, const wf_tensor *b);
+/** wf_lt_scalar to dst. In place. */
+WF_API wf_status wf_lt_scalar_into(wf_tensor *dst, const wf_tensor *a, wf_scalar b);
 /** a ≤ b, as bool. New. */
 WF_API wf_tensor *wf_le(const wf_tensor *a, const wf_tensor *b);
 /** The same with a number. New. */
@@ -371,6 +377,8 @@ WF_API wf_status wf_le_(wf_tensor *self, const wf_tensor *other);
 WF_API wf_status wf_le_scalar_(wf_tensor *self, wf_scalar other);
 /** wf_le to dst. In place. */
 WF_API wf_status wf_le_into(wf_tensor *dst, const wf_tensor *a, const wf_tensor *b);
+/** wf_le_scalar to dst. In place. */
+WF_API wf_status wf_le_scalar_into(wf_tensor *dst, const wf_tensor *a, wf_scalar b);
 /** a > b, as bool. New. */
 WF_API wf_tensor *wf_gt(const wf_tensor *a, const wf_tensor *b);
 /** The same with a number. New. */
@@ -381,6 +389,8 @@ WF_API wf_status wf_gt_(wf_tensor *self, const wf_tensor *other);
 WF_API wf_status wf_gt_scalar_(wf_tensor *self, wf_scalar other);
 /** wf_gt to dst. In place. */
 WF_API wf_status wf_gt_into(wf_tensor *dst, const wf_tensor *a, const wf_tensor *b);
+/** wf_gt_scalar to dst. In place. */
+WF_API wf_status wf_gt_scalar_into(wf_tensor *dst, const wf_tensor *a, wf_scalar b);
 /** a ≥ b, as bool. New. */
 WF_API wf_tensor *wf_ge(const wf_tensor *a, const wf_tensor *b);
 /** The same with a number. New. */
@@ -391,6 +401,8 @@ WF_API wf_status wf_ge_(wf_tensor *self, const wf_tensor *other);
 WF_API wf_status wf_ge_scalar_(wf_tensor *self, wf_scalar other);
 /** wf_ge to dst. In place. */
 WF_API wf_status wf_ge_into(wf_tensor *dst, const wf_tensor *a, const wf_tensor *b);
+/** wf_ge_scalar to dst. In place. */
+WF_API wf_status wf_ge_scalar_into(wf_tensor *dst, const wf_tensor *a, wf_scalar b);
 /** Bits set in both; integers and bool only. New. */
 WF_API wf_tensor *wf_bitwise_and(const wf_tensor *a, const wf_tensor *b);
 /** The same with a number. New. */
@@ -401,6 +413,8 @@ WF_API wf_status wf_bitwise_and_(wf_tensor *self, const wf_tensor *other);
 WF_API wf_status wf_bitwise_and_scalar_(wf_tensor *self, wf_scalar other);
 /** wf_bitwise_and to dst. In place. */
 WF_API wf_status wf_bitwise_and_into(wf_tensor *dst, const wf_tensor *a, const wf_tensor *b);
+/** wf_bitwise_and_scalar to dst. In place. */
+WF_API wf_status wf_bitwise_and_scalar_into(wf_tensor *dst, const wf_tensor *a, wf_scalar b);
 /** Bits set in either; integers and bool only. New. */
 WF_API wf_tensor *wf_bitwise_or(const wf_tensor *a, const wf_tensor *b);
 /** The same with a number. New. */
@@ -411,6 +425,8 @@ WF_API wf_status wf_bitwise_or_(wf_tensor *self, const wf_tensor *other);
 WF_API wf_status wf_bitwise_or_scalar_(wf_tensor *self, wf_scalar other);
 /** wf_bitwise_or to dst. In place. */
 WF_API wf_status wf_bitwise_or_into(wf_tensor *dst, const wf_tensor *a, const wf_tensor *b);
+/** wf_bitwise_or_scalar to dst. In place. */
+WF_API wf_status wf_bitwise_or_scalar_into(wf_tensor *dst, const wf_tensor *a, wf_scalar b);
 /** Bits set in one of the two; integers and bool only. New. */
 WF_API wf_tensor *wf_bitwise_xor(const wf_tensor *a, const wf_tensor *b);
 /** The same with a number. New. */
@@ -421,6 +437,8 @@ WF_API wf_status wf_bitwise_xor_(wf_tensor *self, const wf_tensor *other);
 WF_API wf_status wf_bitwise_xor_scalar_(wf_tensor *self, wf_scalar other);
 /** wf_bitwise_xor to dst. In place. */
 WF_API wf_status wf_bitwise_xor_into(wf_tensor *dst, const wf_tensor *a, const wf_tensor *b);
+/** wf_bitwise_xor_scalar to dst. In place. */
+WF_API wf_status wf_bitwise_xor_scalar_into(wf_tensor *dst, const wf_tensor *a, wf_scalar b);
 /** Whether both are not 0, as bool. New. */
 WF_API wf_tensor *wf_logical_and(const wf_tensor *a, const wf_tensor *b);
 /** wf_logical_and over self. In place. */
@@ -444,6 +462,9 @@ WF_API wf_status wf_logical_xor_into(wf_tensor *dst, const wf_tensor *a, const w
 
 /** self where the condition (bool or uint8) holds, other elsewhere. New. */
 WF_API wf_tensor *wf_where(const wf_tensor *condition, const wf_tensor *self, const wf_tensor *other);
+/** wf_where to dst, of the result's dtype. In place. */
+WF_API wf_status wf_where_into(wf_tensor *dst, const wf_tensor *condition, const wf_tensor *self,
+                               const wf_tensor *other);
 /** self with `value` where the bool mask holds; keeps self's dtype, which must be able to hold the value. New. */
 WF_API wf_tensor *wf_masked_fill(const wf_tensor *self, const wf_tensor *mask, wf_scalar value);
 /** The same with the value from a tensor of rank 0. New. */

@@ -72,6 +72,10 @@ static wf_status flat_apply(wf__node *node, wf_tensor *const *grad, wf_tensor **
   wf_status wf_##name##_into(wf_tensor *dst, const wf_tensor *a, const wf_tensor *b) { \
     WF__OP(#name, wf__self.pending);                                                   \
     return fill(#name, &name##_def, dst, a, wf__tensor_arg(b));                        \
+  }                                                                                    \
+  wf_status wf_##name##_scalar_into(wf_tensor *dst, const wf_tensor *a, wf_scalar b) { \
+    WF__OP(#name, wf__self.pending);                                                   \
+    return fill(#name, &name##_def, dst, a, wf__number_arg(b));                        \
   }
 
 COMPARISON(eq, EQ, "EqBackward1")

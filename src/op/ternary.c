@@ -21,20 +21,34 @@ static const wf__pw_def where_def = {.op = WF__PW_WHERE,
                                      .unpromoted = 1,
                                      .stores_numbers = true};
 
+static wf_status check_where(const wf_tensor *condition, const wf__operand_arg *in) {
+  WF__TRY(wf__require_tensors("where", &condition, 1));
+  WF__CHECK(condition->dtype == WF_BOOL || condition->dtype == WF_U8, WF_RUNTIME,
+            "where expected condition to be a boolean tensor, but got a tensor with dtype %s",
+            wf__scalar_type_text((wf_dtype)condition->dtype));
+  for (int i = 1; i < 3; i++)
+    WF__CHECK(in[i].tensor || in[i].scalar.kind, WF_TYPE, "where(): argument '%s' must be Tensor, not NoneType",
+              i == 1 ? "self" : "other");
+  return WF_OK;
+}
+
 static wf_tensor *where(const wf_tensor *condition, wf__operand_arg self, wf__operand_arg other) {
   const wf__operand_arg in[] = {wf__tensor_arg(condition), self, other};
-  WF__TRY_OR(wf__require_tensors("where", &condition, 1), NULL);
-  if (condition->dtype != WF_BOOL && condition->dtype != WF_U8) {
-    wf__fail(WF_RUNTIME, "where expected condition to be a boolean tensor, but got a tensor with dtype %s",
-             wf__scalar_type_text((wf_dtype)condition->dtype));
-    return NULL;
-  }
-  for (int i = 1; i < 3; i++)
-    if (!in[i].tensor && in[i].scalar.kind == WF_SCALAR_NONE) {
-      wf__fail(WF_TYPE, "where(): argument '%s' must be Tensor, not NoneType", i == 1 ? "self" : "other");
-      return NULL;
-    }
-  return wf__pw(&where_def, in, NULL);
+  return check_where(condition, in) ? NULL : wf__pw(&where_def, in, NULL);
+}
+
+wf_status wf_where_into(wf_tensor *dst, const wf_tensor *condition, const wf_tensor *self, const wf_tensor *other) {
+  WF__OP("where", wf__self.pending);
+  const wf__operand_arg in[] = {wf__tensor_arg(condition), wf__tensor_arg(self), wf__tensor_arg(other)};
+  const wf_tensor *inputs[] = {condition, self, other};
+  wf__promotion p = {0};
+  WF__TRY(check_where(condition, in));
+  WF__TRY(wf__into_given("where", dst, inputs, 3));
+  wf__promote_tensor(&p, self);
+  wf__promote_tensor(&p, other);
+  WF__CHECK(wf__promoted(&p) == (wf_dtype)dst->dtype, WF_RUNTIME, "Expected out type to be %s but got %s",
+            wf__scalar_type_text(wf__promoted(&p)), wf__scalar_type_text((wf_dtype)dst->dtype));
+  return wf__pw_into("where", &where_def, dst, in, NULL);
 }
 
 wf_tensor *wf__op_where(wf_tensor *condition, wf__operand_arg self, wf__operand_arg other) {

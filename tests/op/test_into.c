@@ -291,6 +291,16 @@ static void elementwise_forms_with_numbers_are_written_too(void **state) {
   assert_elements_of(to, 0, 3, 10, 21, 36, 55);
   assert_ok(wf_addcdiv_into(to, x, x, wf_ones(WF_SHAPE(3), NULL), wf_no_scalar()));
   assert_elements_of(to, 0, 2, 4, 6, 8, 10);
+  wf_tensor *b = wf_gt_scalar(x, wf_int(2)), *truth = room(WF_BOOL, WF_SHAPE(2, 3));
+  assert_ok(wf_where_into(to, b, x, whole));
+  assert_elements_of(to, 0, 1, 2, 3, 4, 5);
+  assert_ok(wf_where_into(to, b, x, wf_neg(x)));
+  assert_elements_of(to, 0, -1, -2, 3, 4, 5);
+  REFUSED(wf_where_into(f64, b, x, whole), WF_RUNTIME, "Expected out type to be Float but got Double");
+  assert_ok(wf_le_scalar_into(truth, whole, wf_float(2.5)));
+  assert_elements_of(truth, 1, 1, 1, 0, 0, 0);
+  assert_ok(wf_bitwise_xor_scalar_into(i64, whole, wf_int(1)));
+  assert_elements_of(i64, 1, 0, 3, 2, 5, 4);
   assert_ok(wf_clamp_into(x, x, wf_int(1), wf_int(4)));
   assert_elements_of(x, 1, 1, 2, 3, 4, 4);
   REFUSED(wf_clamp_into(f64, x, wf_int(1), wf_no_scalar()), WF_RUNTIME, "Found dtype Double but expected Float");
