@@ -243,6 +243,9 @@ static void entries_are_taken_to_a_tensor_that_lies_apart(void **state) {
   assert_ok(wf_gather_into(empty, x, 0, each));
   assert_string_equal(geometry_text(empty), "[1, 3] [3, 1] +0");
   assert_elements_of(empty, 3, 1, 5);
+  wf_tensor *beyond = wf_from_data((const int64_t[]){9}, WF_SHAPE(1), WF_I64), *line = room(WF_F32, WF_SHAPE(2));
+  REFUSED(wf_index_select_into(line, wf_select(x, 0, 0), 0, beyond), WF_INDEX, "index out of range in self");
+  assert_string_equal(geometry_text(line), "[2] [1] +0"); /* as before, though the result has one element */
   REFUSED(wf_index_select_into(x, x, 0, swap), WF_RUNTIME, PARTIAL_OVERLAP);
   REFUSED(wf_gather_into(x, x, 0, each), WF_RUNTIME, PARTIAL_OVERLAP);
   REFUSED(wf_index_select_into(room(WF_F64, WF_SHAPE(2, 3)), x, 0, swap), WF_RUNTIME,
