@@ -186,11 +186,28 @@ wf_status wf__node_describe(wf__node *node, uint32_t output, const wf_tensor *t)
   return WF_OK;
 }
 
+/* A computed tensor that is changed in place leaves its meta, with the function that it had, to the nodes that saved it. If they saw the new one,
+ * which may lead to them, they would keep each other alive. Without memory, or with hooks on it, the meta is shared on. */
+static wf__meta *own_meta(wf_tensor *t, wf__meta *meta, const wf__node *node) {
+  bool shared = atomic_load_explicit(&meta->refs, memory_order_relaxed) > 1;
+  if (!t->base) atomic_store_explicit(&t->version->function, node->cls->name, memory_order_relaxed);
+  if (!shared || meta->retains_grad || meta->hooks || meta->grad) return meta;
+  wf__meta *own = wf__meta_new();
+  if (!own) {
+    wf_error_take();
+    return meta;
+  }
+  t->meta = own;
+  wf__meta_release(meta);
+  return own;
+}
+
 wf_status wf__set_history(wf_tensor *t, wf__node *node, int output) {
   if (!t || !wf_dtype_is_float((wf_dtype)t->dtype)) return WF_OK;
   WF__TRY(wf__node_describe(node, (uint32_t)output, t));
   wf__meta *meta = wf__meta_of(t);
   if (!meta) return wf__self.pending;
+  if (WF__UNLIKELY(meta->grad_fn != NULL)) meta = own_meta(t, meta, node);
   wf__node *old = meta->grad_fn;
   if (WF__UNLIKELY(meta->retains_grad)) wf__hooks_move_retain(meta, old, node, (uint32_t)output);
   meta->grad_fn = wf__node_retain(node);

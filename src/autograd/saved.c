@@ -50,15 +50,20 @@ void wf__saved_release(wf__saved *s) {
 
 /* ---- checks ---------------------------------------------------------------------------------------------------------- */
 
-const char *wf__node_short_name(const wf__node *node, char buffer[WF__NODE_TEXT]) {
-  if (node->cls == &wf__copy_slices_class) return "torch::autograd::CopySlices";
-  if (!strcmp(node->cls->name, "CopyBackwards")) return "torch::autograd::CopyBackwards";
-  const char *name = node->cls->name, *cut = strstr(name, "Backward");
+/* Of a class by its name. */
+static const char *short_name_of(const char *name, char buffer[WF__NODE_TEXT]) {
+  if (!strcmp(name, wf__copy_slices_class.name)) return "torch::autograd::CopySlices";
+  if (!strcmp(name, "CopyBackwards")) return "torch::autograd::CopyBackwards";
+  const char *cut = strstr(name, "Backward");
   if (!cut) return name;
   const char *digits = cut + strlen("Backward");
   if (!strcmp(digits, "0")) digits = "";
   snprintf(buffer, WF__NODE_TEXT, "%.*s%s", (int)(cut - name), name, digits);
   return buffer;
+}
+
+const char *wf__node_short_name(const wf__node *node, char buffer[WF__NODE_TEXT]) {
+  return short_name_of(node->cls->name, buffer);
 }
 
 static wf_status fail_released(const wf__node *node) {
@@ -77,9 +82,13 @@ static wf_status fail_version(const wf__node *node, const wf__saved *s, uint32_t
   char size[WF__DIMS_TEXT], short_name[WF__NODE_TEXT], origin[WF__NODE_TEXT + 40] = "";
   const char *saver = node ? node->cls->name : "checkpoint";
   const wf__node *fn = s->is_output ? node : s->meta ? s->meta->grad_fn : NULL;
+  const char *now = s->is_output ? NULL : atomic_load_explicit(&s->version->function, memory_order_relaxed);
   if (fn)
-    snprintf(origin, sizeof origin, ", which is output %u of %s,", s->is_output ? s->output : s->meta->output,
-             s->is_view && !s->is_output ? "AsStrided" : wf__node_short_name(fn, short_name));
+    snprintf(origin, sizeof origin, ", which is output %u of %s,",
+             s->is_output ? s->output
+             : now        ? 0
+                          : s->meta->output,
+             s->is_view && !s->is_output ? "AsStrided" : short_name_of(now ? now : fn->cls->name, short_name));
   wf__fail(
       WF_RUNTIME,
       "one of the variables needed for gradient computation has been modified by an inplace operation: [%s %s]%s is at version %u; "

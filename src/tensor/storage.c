@@ -16,6 +16,7 @@ static void begin(wf__storage *s) {
   atomic_init(&s->version.refs, 1);
   atomic_init(&s->version.value, 0);
   atomic_init(&s->version.changed_by, NULL);
+  atomic_init(&s->version.function, NULL);
   s->version.home = s;
 }
 

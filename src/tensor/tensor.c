@@ -15,6 +15,7 @@ static wf__version *new_version(void) {
   atomic_init(&v->refs, 1);
   atomic_init(&v->value, 0);
   atomic_init(&v->changed_by, NULL);
+  atomic_init(&v->function, NULL);
   v->home = NULL;
   return v;
 }

@@ -17,7 +17,9 @@ typedef struct wf__version {
   atomic_int refs;
   _Atomic uint32_t value;
   const char *_Atomic changed_by; /* operator of the last change, for hints; NULL unknown */
-  wf__storage *home;              /* the storage that it is a part of; NULL: an object of its own */
+  const char *_Atomic
+      function;      /* autograd: class of the base's function since a change in place; NULL: it was never changed */
+  wf__storage *home; /* the storage that it is a part of; NULL: an object of its own */
 } wf__version;
 
 /* Bytes on a device, shared by all tensors that show a part of them. The object outlives the bytes while somebody refers to its
