@@ -83,7 +83,7 @@ static const wf__pw_def tensor_def = {.op = WF__PW_POW,
                                       .keep_result = WF__FOR_1};
 
 /* bool to a bool number is allowed, though bool has no powers: a copy, or ones. */
-static const wf__pw_def truth_def = {.op = WF__PW_BITWISE_OR, .inputs = 2, .rule = WF__PW_COMMON};
+static const wf__pw_def truth_def = {.op = WF__PW_BITWISE_OR, .inputs = 2, .rule = WF__PW_COMMON, .parameters = true};
 
 static wf_status check_integer_power(wf__operand_arg self, wf_scalar exponent) {
   wf__promotion p = {0};
