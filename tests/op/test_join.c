@@ -129,7 +129,8 @@ static void roll_moves_elements_on_in_dims_and_in_the_flattened_tensor(void **st
   assert_elements(wf_roll(m, WF_SHAPE(1), WF_SHAPE(1)), 2, 0, 1, 5, 3, 4);
   assert_geometry(wf_roll(thin, WF_SHAPE(1), WF_SHAPE(2)), "[1, 1, 5, 1] [5, 5, 1, 1] +0");
   assert_geometry(wf_roll(cl, WF_SHAPE(1), WF_SHAPE(2)), "[1, 4, 2, 2] [16, 1, 8, 4] +0");
-  assert_geometry(wf_roll(cl, WF_SHAPE(2), WF_SHAPE(2)), "[1, 4, 2, 2] [16, 4, 2, 1] +0"); /* one of the two pieces is empty */
+  assert_geometry(wf_roll(cl, WF_SHAPE(2), WF_SHAPE(2)),
+                  "[1, 4, 2, 2] [16, 4, 2, 1] +0"); /* one of the two pieces is empty */
   assert_elements(wf_roll(m, WF_SHAPE(-1, 4), WF_SHAPE(0, 1)), 5, 3, 4, 2, 0, 1);
   assert_elements(wf_roll(m, WF_SHAPE(1, 1), WF_SHAPE(1, 1)), 1, 2, 0, 4, 5, 3);
   assert_geometry(wf_roll(m, WF_SHAPE(4), WF_SHAPE0), "[2, 3] [3, 1] +0");
