@@ -28,9 +28,10 @@ static void usual_rights(int fd) {
   if (fchmod(fd, 0666 & ~mask)) return;
 }
 
-static bool is_special(const char *path) {
+/* What is at `path` and can't be replaced by a file: a device or a pipe, which is written to, or a folder; 0: neither. */
+static mode_t special_at(const char *path) {
   struct stat s;
-  return !stat(path, &s) && !S_ISREG(s.st_mode) && !S_ISDIR(s.st_mode);
+  return stat(path, &s) || S_ISREG(s.st_mode) ? 0 : s.st_mode & S_IFMT;
 }
 
 static wf_status open_special(wf__atomic_file *f, const char *path) {
@@ -45,7 +46,9 @@ wf_status wf__atomic_open(wf__atomic_file *f, const char *path) {
   *f = (wf__atomic_file){0};
   size_t n = strlen(path) + sizeof ".XXXXXX";
   f->path = wf__strdup(path);
-  if (f->path && is_special(path)) return open_special(f, path);
+  mode_t special = f->path ? special_at(path) : 0;
+  if (special == S_IFDIR) return forget(f), fail("can't be written", path, EISDIR);
+  if (special) return open_special(f, path);
   f->temporary = f->path ? wf__malloc(n) : NULL;
   if (!f->temporary) return forget(f), wf__self.pending;
   snprintf(f->temporary, n, "%s.XXXXXX", path);

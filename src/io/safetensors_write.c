@@ -90,12 +90,12 @@ static wf_status write_header(FILE *out, const entry *e, int n) {
   return WF_OK;
 }
 
-static wf_status write_data(FILE *out, const entry *e, int n) {
+static wf_status write_data(wf__atomic_file *out, const entry *e, int n) {
   for (int i = 0; i < n; i++) {
     void *data = wf__malloc(e[i].bytes);
     if (!data) return wf__self.pending;
     wf_status status = wf_to_host(e[i].named->tensor, data, e[i].bytes);
-    if (!status) fwrite(data, 1, e[i].bytes, out);
+    if (!status) status = wf__atomic_put(out, data, e[i].bytes);
     wf__release(data);
     WF__TRY(status);
   }
@@ -106,7 +106,7 @@ static wf_status save(const char *path, const entry *e, int n) {
   wf__atomic_file file;
   WF__TRY(wf__atomic_open(&file, path));
   wf_status status = write_header(file.stream, e, n);
-  if (!status) status = write_data(file.stream, e, n);
+  if (!status) status = write_data(&file, e, n);
   if (!status) return wf__atomic_commit(&file);
   wf__atomic_abandon(&file);
   return status;

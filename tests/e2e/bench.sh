@@ -105,6 +105,7 @@ ok "no threads is misuse" ends 2 "whole number from 1" "$weft" bench copy --thre
 ok "no runs are misuse" ends 2 "whole number from 1" "$weft" bench copy --runs 0
 ok "random layouts of another suite are misuse" ends 2 "for the suite copy" "$weft" bench micro --random 3
 ok "a seed without random layouts is misuse" ends 2 "add --random" "$weft" bench copy --seed 3
+ok "a setting of the environment that is none is misuse" ends 2 "unknown key 'bogus'" env WEFT_SIM=bogus "$weft" bench loader --runs 1
 ok "more threads than kernels use are misuse" ends 2 "from 1 to 1024" "$weft" bench copy --threads 1025
 ok "random layouts are cold" ends 2 "leave --warm away" "$weft" bench copy --random 3 --warm
 ok "without torch, the comparison says what to do" ends 2 "WEFT_TORCH_PYTHON" python3 "$root/bench/peer.py" --build "$build" --python "$work/nowhere"

@@ -91,6 +91,10 @@ ok "an event that isn't there" ends 2 "there is no event" "$weft" memory --at 99
 ok "a device that isn't there" ends 2 "nothing was recorded of device 3" "$weft" memory --device 3 "$work/a.pickle"
 ok "a file that isn't there" ends 2 "No such file" "$weft" memory "$work/nothing"
 ok "a folder" ends 2 "directory" "$weft" memory "$work"
+ok "a device that is no number of one" ends 2 "from 0 to 4095" "$weft" memory --device 4096 "$work/a.pickle"
+ok "a tolerance without a second snapshot" ends 2 "for two snapshots" "$weft" memory --tolerance 5 "$work/a.pickle"
+ok "a map as JSON" ends 2 "leave --json away" "$weft" memory --map --json "$work/a.pickle"
+ok "a folder to write to" ends 1 "Is a directory" "$weft" memory --svg "$work" "$work/a.pickle"
 ok "a page that can't be written" ends 1 "no/such" "$weft" memory --html "$work/no/such/a.html" "$work/a.pickle"
 for bad in "cut.pickle cut off" "cut.gz cut off" "evil2.pickle refused: global" "evil4.pickle refused: global" "memo.pickle memo entry 2147483648" \
   "long.pickle an integer of 255 bytes" "nest.pickle stacked" "marks.pickle nested" "other.pickle holds a list or dict of something else" \

@@ -41,6 +41,10 @@ ok "an unknown option is misuse" ends 2 "unrecognized option" "$weft" train --ba
 ok "an unknown pipeline is misuse" ends 2 "plain, pinned, async or prefetch" "$weft" train --pipeline fast
 ok "a device that isn't there is unusable" ends 2 "cuda" "$weft" train --device cuda
 ok "a report that can't be written is a failure, found before training" ends 1 "no/such/folder" "$weft" train --report "$work/no/such/folder/r.html"
+ok "a batch that the images don't fill is misuse, not a training of nothing" ends 2 "100 images don't fill a batch of 128" "$weft" train --limit 100
+ok "a data set's folder has a name" ends 2 "names no folder" "$weft" train --data fashion-mnist:
+ok "two outputs in one file are misuse" ends 2 "two of --report" "$weft" train --report "$work/same" --trace "$work/same"
+ok "a state that finds no room says so" ends 1 "/dev/full.*No space left" "$weft" train --epochs 0 --evaluate --limit 0 --save /dev/full
 ok "nor can a folder be written over" ends 1 "directory" "$weft" train --save "$work"
 ok "a fault of the device is a failure, not misuse" ends 1 "copy failed" env WEFT_SIM=fault=copy:1 "$weft" train --limit 640
 ok "a folder without the files says what to install" ends 2 "dataset-fashion-mnist" "$weft" train --data "fashion-mnist:$work"

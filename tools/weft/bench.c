@@ -171,7 +171,8 @@ static void fill_in(bench *b, const suite *s) {
 static int outcome(const bench *b, bool good) {
   if (interrupted()) return say_interrupted("bench");
   if (bench_stopped()) return EXIT_FAILED; /* main says why */
-  if (!good) return fail_with_error("bench", EXIT_FAILED);
+  /* A setting of the environment that is none is misuse. */
+  if (!good) return fail_with_error("bench", wf_error_peek().status == WF_VALUE ? EXIT_MISUSE : EXIT_FAILED);
   if (b->printed) return EXIT_FINE;
   return misuse("bench", "no case matches '%s'; 'weft bench %s' runs all of them, by name", b->filter_text, b->suite);
 }

@@ -8,6 +8,8 @@
 #include "progress.h"
 #include "weft.h"
 
+#define DEFAULT_TOLERANCE 1
+
 enum {
   OPTION_AT = 256,
   OPTION_BY,
@@ -25,7 +27,7 @@ typedef struct options {
   int file_count;
   wf_memory_options memory;
   bool json, map, at_given;
-  double tolerance; /* per cent that B may hold more than A */
+  double tolerance; /* per cent that B may hold more than A; below 0: the default */
   const char *svg, *html;
 } options;
 
@@ -63,7 +65,8 @@ static void parse_number(struct argp_state *state, const char *name, const char 
                          int *to) {
   int64_t value;
   if (!parse_int(text, least, most, &value))
-    argp_failure(state, EXIT_MISUSE, 0, "--%s takes a whole number of %lld or more", name, (long long)least);
+    argp_failure(state, EXIT_MISUSE, 0, "--%s takes a whole number from %lld to %lld, not '%s'", name, (long long)least,
+                 (long long)most, text);
   *to = (int)value;
 }
 
@@ -76,7 +79,7 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
       return 0;
     case OPTION_TOLERANCE:
       if (!parse_double(arg, 0, 1e6, &o->tolerance))
-        argp_failure(state, EXIT_MISUSE, 0, "--tolerance takes a number of 0 or more");
+        argp_failure(state, EXIT_MISUSE, 0, "--tolerance takes a number from 0 to 1e6, not '%s'", arg);
       return 0;
     case OPTION_BY: parse_by(state, arg, &o->memory.group); return 0;
     case OPTION_TOP: parse_number(state, "top", arg, 1, 1000000, &o->memory.rows); return 0;
@@ -122,6 +125,8 @@ static int print(char *text) {
 }
 
 static int report(const options *o, const wf_snapshot *s) {
+  if (o->tolerance >= 0) return misuse("memory", "--tolerance is for two snapshots");
+  if (o->map && o->json) return misuse("memory", "--map prints text: leave --json away");
   if (o->svg && wf_memory_write_svg(s, &o->memory, o->svg)) return fail_with_error("memory", EXIT_FAILED);
   if (o->html && wf_memory_write_html(s, &o->memory, o->html)) return fail_with_error("memory", EXIT_FAILED);
   if (o->json) {
@@ -142,15 +147,16 @@ static int compare(options *o, wf_snapshot *const s[2]) {
   if (!c) return fail_with_error("memory", EXIT_MISUSE);
   int code = print(o->json ? wf_memory_change_json(c, 2) : wf_memory_change_text(c));
   if (!code && o->json) putchar('\n');
+  double tolerance = o->tolerance >= 0 ? o->tolerance : DEFAULT_TOLERANCE;
   double more = (double)wf_memory_change_bytes(c), before = (double)wf_memory_change_before(c);
   wf_memory_change_free(c);
-  return code ? code : more > 1 << 20 && more > before * o->tolerance / 100 ? EXIT_FAILED : EXIT_FINE;
+  return code ? code : more > 1 << 20 && more > before * tolerance / 100 ? EXIT_FAILED : EXIT_FINE;
 }
 
 int command_memory(int argc, char **argv) {
   static const struct argp argp = {option_table, parse, "FILE [FILE]", doc, NULL, NULL, NULL};
   argp_err_exit_status = EXIT_MISUSE;
-  options o = {.memory = wf_memory_defaults(), .tolerance = 1};
+  options o = {.memory = wf_memory_defaults(), .tolerance = -1};
   o.memory.columns = terminal_columns();
   argp_parse(&argp, argc, argv, 0, NULL, &o);
   catch_interrupt();

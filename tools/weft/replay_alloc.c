@@ -43,7 +43,7 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
     case OPTION_SEARCH: o->replay.search = true; return 0;
     case OPTION_DEVICE:
       if (!parse_int(arg, 0, 4095, &value))
-        argp_failure(state, EXIT_MISUSE, 0, "--device takes a whole number of 0 or more");
+        argp_failure(state, EXIT_MISUSE, 0, "--device takes a whole number from 0 to 4095, not '%s'", arg);
       o->replay.device = (int)value;
       return 0;
     case 'j': o->json = true; return 0;

@@ -69,6 +69,7 @@ static void read_data(struct argp_state *state, const char *text, train_options 
   size_t n = strlen("fashion-mnist");
   if (strncmp(text, "fashion-mnist", n) || (text[n] && text[n] != ':'))
     argp_error(state, "unknown data set '%s': fashion-mnist[:DIR]", text);
+  else if (text[n] && !text[n + 1]) argp_error(state, "--data fashion-mnist: names no folder");
   else if (text[n]) o->data_dir = text + n + 1;
 }
 
@@ -92,7 +93,7 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
     case KEY_SEED: read_count(state, "seed", arg, 0, &o->seed); return 0;
     case KEY_LIMIT: read_count(state, "limit", arg, 0, &o->limit); return 0;
     case KEY_LR:
-      if (!parse_double(arg, 0, 1e6, &o->lr)) argp_error(state, "--lr takes a number of 0 or more, not '%s'", arg);
+      if (!parse_double(arg, 0, 1e6, &o->lr)) argp_error(state, "--lr takes a number from 0 to 1e6, not '%s'", arg);
       return 0;
     case KEY_OPTIMIZER:
       if (strcmp(arg, "sgd") && strcmp(arg, "adamw")) argp_error(state, "unknown optimizer '%s': sgd or adamw", arg);
@@ -146,6 +147,16 @@ static int check_outputs(const train_options *o) {
   return EXIT_FINE;
 }
 
+/* Two outputs in one file: the second would replace the first. */
+static int check_distinct(const train_options *o) {
+  const char *const paths[] = {o->report_path, o->trace_path, o->save_path};
+  for (int i = 0; i < 3; i++)
+    for (int k = 0; k < i; k++)
+      if (paths[i] && paths[k] && !strcmp(paths[i], paths[k]))
+        return misuse("train", "'%s' can't be two of --report, --trace and --save at once", paths[i]);
+  return EXIT_FINE;
+}
+
 static wf_status open_data(train_run *run) {
   const train_options *o = run->options;
   run->test = wf_dataset_fashion_mnist(o->data_dir, false);
@@ -190,7 +201,11 @@ static wf_status train_and_evaluate(train_run *run) {
 
 static int run_all(train_run *run) {
   const train_options *o = run->options;
-  if (wf_device_open(o->device) || open_data(run) || make_model(run)) return fail_with_error("train", EXIT_MISUSE);
+  if (wf_device_open(o->device) || open_data(run)) return fail_with_error("train", EXIT_MISUSE);
+  if (run->train && o->epochs && wf_dataset_count(run->train) < o->batch) /* a batch that isn't full is left out */
+    return misuse("train", "%lld images don't fill a batch of %lld: a larger --limit, or a smaller --batch",
+                  (long long)wf_dataset_count(run->train), (long long)o->batch);
+  if (make_model(run)) return fail_with_error("train", EXIT_MISUSE);
   if (wf_module_to(run->model, o->device)) return fail_with_error("train", EXIT_FAILED);
   if (make_optimizer(run) || wf_trace_start(WF_TRACE_FULL)) return fail_with_error("train", EXIT_FAILED);
   run->report = wf_report_new("weft train");
@@ -225,7 +240,8 @@ int command_train(int argc, char **argv) {
   argp_parse(&argp, argc, argv, 0, NULL, &o);
   o.progress = isatty(STDERR_FILENO) && !o.json;
   if (o.threads && wf_set_num_threads((int)o.threads)) return fail_with_error("train", EXIT_MISUSE);
-  int code = check_outputs(&o);
+  int code = check_distinct(&o);
+  if (!code) code = check_outputs(&o);
   if (code) return code;
   train_run run = {.options = &o, .test_accuracy = -1};
   code = run_all(&run);
