@@ -247,15 +247,6 @@ static void put_body(wf__text *out, const wf__memory_view *v) {
   wf__text_put(out, "</p></footer>\n");
 }
 
-static wf_status write_file(const wf__text *text, const char *path) {
-  wf__atomic_file file;
-  WF__TRY(wf__atomic_open(&file, path));
-  wf_status status = wf__atomic_put(&file, text->data, text->size);
-  if (!status) return wf__atomic_commit(&file);
-  wf__atomic_abandon(&file);
-  return status;
-}
-
 wf_status wf__memory_write_page(const wf__memory_view *v, const char *title, const char *lead, const char *path) {
   wf__text out = {0};
   put_head(&out, v, title);
@@ -266,7 +257,7 @@ wf_status wf__memory_write_page(const wf__memory_view *v, const char *title, con
   wf__text_put(&out, wf__memory_js);
   wf__text_put(&out, "</script>\n</body>\n</html>\n");
   if (!status) status = out.status;
-  if (!status) status = write_file(&out, path);
+  if (!status) status = wf__atomic_write(path, out.data, out.size);
   wf__text_release(&out);
   return status;
 }

@@ -138,10 +138,7 @@ wf_status wf_memory_write_svg(const wf_snapshot *s, const wf_memory_options *opt
   WF__TRY(wf__memory_view_make(&v, s, &o));
   put_svg(&out, &v);
   wf__memory_view_release(&v);
-  wf__atomic_file file;
-  wf_status status = out.status ? out.status : wf__atomic_open(&file, path);
-  if (!status && !(status = wf__atomic_put(&file, out.data, out.size))) status = wf__atomic_commit(&file);
-  else if (!out.status) wf__atomic_abandon(&file);
+  wf_status status = out.status ? out.status : wf__atomic_write(path, out.data, out.size);
   wf__text_release(&out);
   return status;
 }

@@ -98,3 +98,12 @@ wf_status wf__atomic_commit(wf__atomic_file *f) {
   forget(f);
   return status;
 }
+
+wf_status wf__atomic_write(const char *path, const void *bytes, size_t n) {
+  wf__atomic_file file;
+  WF__TRY(wf__atomic_open(&file, path));
+  wf_status status = wf__atomic_put(&file, bytes, n);
+  if (!status) return wf__atomic_commit(&file);
+  wf__atomic_abandon(&file);
+  return status;
+}

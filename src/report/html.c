@@ -200,15 +200,6 @@ static void put_page(wf__text *out, const wf_report *r, const wf__summary *s, co
   wf__text_put(out, "</script>\n</body>\n</html>\n");
 }
 
-static wf_status write_whole(const char *path, const wf__text *text) {
-  wf__atomic_file file;
-  WF__TRY(wf__atomic_open(&file, path));
-  wf_status status = wf__atomic_put(&file, text->data, text->size);
-  if (!status) return wf__atomic_commit(&file);
-  wf__atomic_abandon(&file);
-  return status;
-}
-
 wf_status wf_report_write_html(wf_report *r, const char *path) {
   wf__summary s;
   wf__timeline t;
@@ -222,7 +213,7 @@ wf_status wf_report_write_html(wf_report *r, const char *path) {
   put_page(&out, r, &s, &t);
   wf__summary_release(&s);
   wf__timeline_release(&t);
-  status = out.status ? out.status : write_whole(path, &out);
+  status = out.status ? out.status : wf__atomic_write(path, out.data, out.size);
   wf__text_release(&out);
   return status;
 }

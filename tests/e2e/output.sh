@@ -50,6 +50,12 @@ else
   skip "on a full device, train fails" "dataset-fashion-mnist isn't installed"
 fi
 
+replay=$build/weft-replay
+printf '{"id":"a/b/0","steps":[{"op":"arange","out":["x"],"args":{"end":2}}],"expect":{"x":{"data":[0,1],"exact":true}},"error":null,"tol":{"rtol":0.0,"atol":0.0}}\n' >"$work/case.jsonl"
+ok "a replay passes" ends 0 "1 passed, 0 failed" "$replay" "$work/case.jsonl"
+ok "on a full device, it doesn't" ends 2 "^weft-replay: the output can't be written" full "$replay" "$work/case.jsonl"
+ok "nor does its --help" ends 2 "^weft-replay: the output can't be written" full "$replay" --help
+
 ok "a file that is written meanwhile gets none of it" is_lost closed "$weft" copy-plan --from 'f32[3,5]' --svg "$work/a.svg"
 ok "but what belongs into it" python3 -c 'import sys, xml.etree.ElementTree as t; t.parse(sys.argv[1])' "$work/a.svg"
 ok "a bench ends as soon as nobody gets its figures" sh -c 'timeout 60 "$1" bench copy >/dev/full 2>&1; [ $? = 1 ]' sh "$weft"
