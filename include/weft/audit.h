@@ -68,7 +68,7 @@ typedef enum wf_recording {
   WF_RECORDING_SNAPSHOT = 2 /* for wf_snapshot_read: a pickle, or an RMM log */
 } wf_recording;
 
-/** Looks at a file, plain or gzip. What can't be read is OTHER; the reader says why. */
+/** Looks at a file, plain or gzip. What can't be read is OTHER; the reader says why. So is a pipe, of which nothing is taken away. */
 WF_API wf_recording wf_recording_of(const char *path);
 
 /** A number of a trace or a memory snapshot that a check compares. */

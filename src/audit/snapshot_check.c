@@ -1,15 +1,22 @@
 /* The numbers of a memory snapshot that a check compares, and what kind of file is to be compared. */
 #include <math.h>
+#include <sys/stat.h>
 
 #include "audit/file_kind.h"
 #include "audit/fragmentation.h"
 #include "audit/limits.h"
 #include "audit/memory_view.h"
 
+/* Whether what is read now is still there for whoever reads it in earnest. */
+static bool can_be_read_again(const char *path) {
+  struct stat s;
+  return !stat(path, &s) && S_ISREG(s.st_mode);
+}
+
 wf_recording wf_recording_of(const char *path) {
   const void *bytes;
   wf_recording is = WF_RECORDING_OTHER;
-  if (wf_error_peek().status) return is;
+  if (wf_error_peek().status || !can_be_read_again(path)) return is;
   wf__input *input = wf__input_open(path);
   int64_t n = input ? wf__input_peek(input, &bytes) : -1;
   if (n > 0) {

@@ -99,6 +99,10 @@ ok "a bound holds whatever was before" ends 1 "contiguous.*WORSE" "$weft" check 
 ok "a bound that is kept is fine" ends 0 "" "$weft" check bad.json bad.json --max-contiguous 1 --throughput -3% --peak-memory 5%
 ok "check --json is JSON" sh -c '"$1" check clean.json bad.json --json >check.json; [ $? = 1 ]' sh "$weft"
 ok "and has the verdicts" holds check.json "[m['verdict'] for m in d['metrics'] if m['name'] == 'syncs'] == ['worse'] and d['worse'] == 4"
+mkfifo before after
+cat clean.json >before &
+cat bad.json >after &
+ok "traces may come through pipes" ends 1 "syncs.*WORSE" "$weft" check before after
 ok "a file that can't be judged ends with 2" ends 2 "a memory timeline" "$weft" check bad.json memory.json
 ok "one file is misuse" ends 2 "which two files" "$weft" check bad.json
 ok "a limit that is none is misuse" ends 2 "per cent" "$weft" check a b --throughput fast
