@@ -89,6 +89,8 @@ wf_block *wf__expandable_take(wf_allocator *a, const wf__request *request) {
   wf_block *block = find(a, request);
   if (block && !block->mapped) block = map(a, block, request->size);
   while (block && block->size < request->size) block = map(a, block->next, request->size - block->size);
+  if (block && !wf__records_reserve(&a->blocks, 1))
+    return NULL; /* for the cut that follows; what was mapped stays free */
   if (block) wf__free_set_remove(&request->pool->free, &block->node);
   return block;
 }

@@ -58,6 +58,19 @@ static void whole_pages_inside_a_free_block_go_and_the_rest_stays(void **state) 
   assert_int_equal(d.used, 0);
 }
 
+/* A request that begins a segment takes three records: of the block, of what it was cut from, and of the space without memory. Whatever
+ * number is left over, there must be one for each. */
+static void every_segment_has_records_for_all_of_its_blocks(void **state) {
+  fake_driver d = {.limit = 800 * MIB};
+  wf_allocator *a = fake_allocator(&d, "expandable_segments:True");
+  for (int before = 0; before < 3; before++) /* and one record less to begin with */
+    assert_non_null(wf_block_new(a, 3 * MIB, 100));
+  for (uint64_t stream = 1; stream < 34; stream++) assert_non_null(wf_block_new(a, 3 * MIB, stream));
+  fake_check(a, &d);
+  wf_allocator_free(a);
+  assert_int_equal(d.used, 0);
+}
+
 static void count_warning(wf_log_level level, const char *text, void *context) {
   assert_int_equal(level, WF_LOG_WARNING);
   assert_string_equal(text, "expandable_segments not supported on this platform");
@@ -80,6 +93,7 @@ static void a_driver_without_address_space_warns_and_uses_ordinary_segments(void
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_segment_grows_by_whole_pages_and_blocks_lie_end_to_end),
     cmocka_unit_test(whole_pages_inside_a_free_block_go_and_the_rest_stays),
+    cmocka_unit_test(every_segment_has_records_for_all_of_its_blocks),
     cmocka_unit_test(a_driver_without_address_space_warns_and_uses_ordinary_segments),
 };
 
