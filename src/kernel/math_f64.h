@@ -95,6 +95,50 @@ static inline double wf__tangent(double x) {
   return n & 1 ? -c / s : s / c;
 }
 
+/* ---- arctangent for f32 ------------------------------------------------------------------------------------------------------ */
+
+/* Of y / x for y and x that are positive or 0 and finite, not both 0: turned by none, one or two eighths of a circle, so that the ratio is at most
+ * tan(pi / 8). The series' rest is 2e-12. */
+static inline double wf__angle_of(double y, double x) {
+  const double eighth = 0x1.a827999fcef32p-2; /* tan(pi / 8) */
+  double low = y > x * eighth ? 1 : 0, high = y * eighth > x ? 1 : 0;
+  double top = high != 0 ? -x : low != 0 ? y - x : y, bottom = high != 0 ? y : low != 0 ? y + x : x;
+  double turned = high != 0 ? 0x1.921fb54442d18p+0 : low != 0 ? 0x1.921fb54442d18p-1 : 0;
+  double r = top / bottom, z = r * r, p = WF__FMA(1.0 / 25, z, -1.0 / 23);
+  p = WF__FMA(p, z, 1.0 / 21);
+  p = WF__FMA(p, z, -1.0 / 19);
+  p = WF__FMA(p, z, 1.0 / 17);
+  p = WF__FMA(p, z, -1.0 / 15);
+  p = WF__FMA(p, z, 1.0 / 13);
+  p = WF__FMA(p, z, -1.0 / 11);
+  p = WF__FMA(p, z, 1.0 / 9);
+  p = WF__FMA(p, z, -1.0 / 7);
+  p = WF__FMA(p, z, 1.0 / 5);
+  p = WF__FMA(p, z, -1.0 / 3);
+  return turned + WF__FMA(p * z, r, r);
+}
+static inline double wf__arctangent(double x) { return __builtin_copysign(wf__angle_of(__builtin_fabs(x), 1.0), x); }
+static inline double wf__arctangent_of(double y, double x) {
+  double angle = wf__angle_of(__builtin_fabs(y), __builtin_fabs(x));
+  return __builtin_copysign(x < 0 ? 0x1.921fb54442d18p+1 - angle : angle, y);
+}
+
+/* ---- remainders of f32 ---------------------------------------------------------------------------------------------------------- */
+
+/* Quotients below it are truncated rightly: a ratio of f32 numbers that isn't whole is 2^-24 or more away from the next integer. */
+#define WF__QUOTIENT_LIMIT 0x1p28
+
+/* x - y trunc(x / y), exactly, with the sign of x. */
+static inline double wf__rest_of(double x, double y) {
+#if defined(__SSE4_1__)
+  double q = __builtin_trunc(x / y);
+#else
+  double ratio = x / y, size = __builtin_fabs(ratio), near = size + WF__ROUNDER_F64 - WF__ROUNDER_F64;
+  double q = __builtin_copysign(near > size ? near - 1 : near, ratio);
+#endif
+  return __builtin_copysign(x - q * y, x);
+}
+
 /* ---- logarithm and power for f32 ------------------------------------------------------------------------------------------------ */
 
 /* log2 of a positive finite number: 2^n m, m from sqrt(1/2) to sqrt(2), by the series of atanh; the rest is 1e-14. */

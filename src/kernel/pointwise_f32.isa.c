@@ -1,5 +1,5 @@
 /* Pointwise operators on f32, halves included: what hardware does exactly, functions by the polynomials of math_f32.h, and those that need more
- * than f32 has on the way by math_f64.h. Not here and so left to ref/: atan, atan2, fmod, remainder and floor division. */
+ * than f32 has on the way by math_f64.h. */
 #include "kernel/math_f32.h"
 #include "kernel/math_f64.h"
 #include "kernel/tables.h"
@@ -105,25 +105,51 @@ BY_DOUBLE(COS, wf__wave(x, 1), (x < WF__ANGLE_LIMIT) & (x > -WF__ANGLE_LIMIT), c
 BY_DOUBLE(TAN, wf__tangent(x), (x < WF__ANGLE_LIMIT) & (x > -WF__ANGLE_LIMIT), tan(x))
 BY_DOUBLE(LOG2, x < 0 ? (double)NAN : wf__log2_of(x), (x != 0) & (x < (double)INFINITY), log2(x))
 
-static void POW_f32(void *out, const void *const *in, int64_t n, const wf__pointwise_args *a) {
-  enum { BLOCK = 256 };
-  float *d = out, base[BLOCK], exponent[BLOCK];
-  (void)a;
-  for (int64_t at = 0; at < n; at += BLOCK) {
-    int64_t count = n - at < BLOCK ? n - at : BLOCK;
-    int all = 1;
-    memcpy(base, (const float *)in[0] + at, (size_t)count * sizeof *base);
-    memcpy(exponent, (const float *)in[1] + at, (size_t)count * sizeof *exponent);
-    WF__VECTOR_LOOP
-    for (int64_t i = 0; i < count; i++) {
-      const double x = base[i], y = exponent[i];
-      d[at + i] = (float)wf__power_of(x, y);
-      all &= (x != 0) & (fabs(x) < (double)INFINITY) & (fabs(y) < (double)INFINITY);
-    }
-    for (int64_t i = 0; i < count && !all; i++)
-      if (base[i] == 0 || !isfinite(base[i]) || !isfinite(exponent[i])) d[at + i] = (float)pow(base[i], exponent[i]);
+BY_DOUBLE(ATAN, wf__arctangent(x), (x < (double)INFINITY) & (x > -(double)INFINITY), atan(x))
+
+/* The same of two operands. */
+#define BY_DOUBLES(NAME, EXPRESSION, WITHIN, EXACTLY)                                                \
+  static void NAME##_f32(void *out, const void *const *in, int64_t n, const wf__pointwise_args *a) { \
+    enum { BLOCK = 256 };                                                                            \
+    float *d = out, first[BLOCK], second[BLOCK];                                                     \
+    (void)a;                                                                                         \
+    for (int64_t at = 0; at < n; at += BLOCK) {                                                      \
+      int64_t count = n - at < BLOCK ? n - at : BLOCK;                                               \
+      int all = 1;                                                                                   \
+      memcpy(first, (const float *)in[0] + at, (size_t)count * sizeof *first);                       \
+      memcpy(second, (const float *)in[1] + at, (size_t)count * sizeof *second);                     \
+      WF__VECTOR_LOOP for (int64_t i = 0; i < count; i++) {                                          \
+        const double x = first[i], y = second[i];                                                    \
+        d[at + i] = (float)(EXPRESSION);                                                             \
+        all &= WITHIN;                                                                               \
+      }                                                                                              \
+      for (int64_t i = 0; i < count && !all; i++) {                                                  \
+        const double x = first[i], y = second[i];                                                    \
+        if (!(WITHIN)) d[at + i] = (float)(EXACTLY);                                                 \
+      }                                                                                              \
+    }                                                                                                \
   }
+#define IS_FINITE(x) (fabs(x) < (double)INFINITY)
+BY_DOUBLES(ATAN2, wf__arctangent_of(x, y), IS_FINITE(x) & IS_FINITE(y) & ((x != 0) | (y != 0)), atan2(x, y))
+
+/* Python's remainder and floor division from C's remainder m; the division rounds every step to f32, as PyTorch's does. */
+static inline double with_sign_of(double y, double m) { return (m != 0) & ((y < 0) != (m < 0)) ? m + y : m; }
+static inline float floor_quotient(float x, float y, float m) {
+  float div = (x - m) / y;
+  div = (m != 0) & ((y < 0) != (m < 0)) ? div - 1 : div;
+  float size = fabsf(div), near = size + 0x1p23f - 0x1p23f; /* a whole number already, but for what was rounded */
+  float rounded = copysignf(size < 0x1p23f ? near : size, div), floored = rounded > div ? rounded - 1 : rounded;
+  floored = div - floored > 0.5f ? floored + 1 : floored;
+  return div == 0 ? copysignf(0, x / y) : floored;
 }
+static float floor_divide(float x, float y) { return y == 0 ? x / y : floor_quotient(x, y, fmodf(x, y)); }
+#define IN_RANGE(x, y) ((fabs((x) / (y)) < WF__QUOTIENT_LIMIT) & IS_FINITE(y))
+BY_DOUBLES(FMOD, wf__rest_of(x, y), IN_RANGE(x, y), fmod(x, y))
+BY_DOUBLES(REMAINDER, with_sign_of(y, wf__rest_of(x, y)), IN_RANGE(x, y), with_sign_of(y, fmod(x, y)))
+BY_DOUBLES(DIV_FLOOR, floor_quotient((float)x, (float)y, (float)wf__rest_of(x, y)), IN_RANGE(x, y),
+           floor_divide((float)x, (float)y))
+
+BY_DOUBLES(POW, wf__power_of(x, y), (x != 0) & IS_FINITE(x) & IS_FINITE(y), pow(x, y))
 
 /* Any exponent: as a tensor of it, for conditions that don't change along the loop keep the compiler from vectorising. */
 static void general_power_f32(void *out, const void *const *in, int64_t n, const wf__pointwise_args *a) {
@@ -146,7 +172,8 @@ void WFK(wf__pointwise_f32)(wf__kernels *table) {
   WF_OP(LOG)
   WF_OP(LOG1P) WF_OP(TANH) WF_OP(SIGMOID) WF_OP(ERF) WF_OP(GELU) WF_OP(GELU_TANH) WF_OP(SILU) WF_OP(GELU_BACKWARD)
       WF_OP(ELU) WF_OP(SOFTPLUS) WF_OP(SOFTPLUS_BACKWARD) WF_OP(SILU_BACKWARD) WF_OP(GELU_TANH_BACKWARD)
-          WF_OP(POW) WF_OP(SIN) WF_OP(COS) WF_OP(TAN) WF_OP(LOG2)
+          WF_OP(POW) WF_OP(SIN) WF_OP(COS) WF_OP(TAN) WF_OP(LOG2) WF_OP(ATAN) WF_OP(ATAN2) WF_OP(FMOD)
+              WF_OP(REMAINDER) WF_OP(DIV_FLOOR)
 #undef WF_OP
   /* clang-format on */
 }
