@@ -113,11 +113,28 @@ static inline wf__f32s wf__exp_f32s(wf__f32s x) {
 #endif
 }
 
-/* Taylor's series to the 13th power on ±0.35: its rest is 4e-18. */
-static inline wf__f64s wf__exp_f64s(wf__f64s x) {
+/* x = n ln 2 + r with |r| at most half of ln 2; *rest: what r was rounded by; the sum of adding 1.5 * 2^52 is kept for the bits of n. */
+static inline wf__f64s wf__split_f64s(wf__f64s x, wf__f64s *shifted, wf__f64s *n, wf__f64s *rest) {
+  const wf__f64s zero = {0}, rounder = zero + 0x1.8p52;
+  *shifted = wf__fma_f64(x, zero + 0x1.71547652b82fep+0, rounder);
+  *n = *shifted - rounder;
+  wf__f64s most = wf__fma_f64(*n, zero - 0x1.62e42fefa38p-1, x), r = wf__fma_f64(*n, zero - 0x1.ef35793c7673p-45, most);
+  *rest = wf__fma_f64(*n, zero - 0x1.ef35793c7673p-45, most - r);
+  return r;
+}
+/* (e^r - 1 - r) / r^2 on ±0.35 by Taylor's series to the 13th power: its rest is 4e-18. */
+static inline wf__f64s wf__exp_tail_f64s(wf__f64s r) {
   static const double term[] = {1.0 / 479001600, 1.0 / 39916800, 1.0 / 3628800, 1.0 / 362880, 1.0 / 40320, 1.0 / 5040,
                                 1.0 / 720,       1.0 / 120,      1.0 / 24,      1.0 / 6,      0.5};
-  const wf__f64s zero = {0}, most = zero + 710.0, rounder = zero + 0x1.8p52;
+  const wf__f64s zero = {0};
+  wf__f64s p = zero + 1.0 / 6227020800;
+  for (int i = 0; i < 11; i++) p = wf__fma_f64(p, r, zero + term[i]);
+  return p;
+}
+
+static inline wf__f64s wf__exp_f64s(wf__f64s x) {
+  const wf__f64s zero = {0}, most = zero + 710.0;
+  wf__f64s shifted, n, rest;
 #if defined(__AVX512F__)
   __mmask8 stays = _mm512_cmp_pd_mask((__m512d)x, _mm512_set1_pd(-746.0), _CMP_NLT_UQ);
   x = (wf__f64s)_mm512_min_pd((__m512d)most, (__m512d)x);
@@ -126,11 +143,8 @@ static inline wf__f64s wf__exp_f64s(wf__f64s x) {
   x = wf__choose_f64(vanishes, zero, x);
   x = wf__choose_f64(x > most, most, x);
 #endif
-  wf__f64s shifted = wf__fma_f64(x, zero + 0x1.71547652b82fep+0, rounder), n = shifted - rounder;
-  wf__f64s r = wf__fma_f64(n, zero - 0x1.ef35793c7673p-45, wf__fma_f64(n, zero - 0x1.62e42fefa38p-1, x));
-  wf__f64s p = zero + 1.0 / 6227020800;
-  for (int i = 0; i < 11; i++) p = wf__fma_f64(p, r, zero + term[i]);
-  p = wf__fma_f64(p * r, r, r) + 1.0;
+  wf__f64s r = wf__split_f64s(x, &shifted, &n, &rest);
+  wf__f64s p = wf__fma_f64(wf__exp_tail_f64s(r) * r, r, r) + 1.0;
 #if defined(__AVX512F__)
   return (wf__f64s)_mm512_maskz_scalef_pd(stays, (__m512d)p, (__m512d)n);
 #else
@@ -138,6 +152,16 @@ static inline wf__f64s wf__exp_f64s(wf__f64s x) {
   p = p * (wf__f64s)((half + 1023) << 52) * (wf__f64s)((whole - half + 1023) << 52);
   return wf__choose_f64(vanishes, zero, p);
 #endif
+}
+
+/* e^x - 1, by half the power of 2, for 2^1024 isn't a number. 2^n r and 2^n - 1 may cancel: what their sum loses is kept. Below -40 it is -1. */
+static inline wf__f64s wf__expm1_f64s(wf__f64s x) {
+  const wf__f64s zero = {0}, least = zero - 40.0, most = zero + 710.0;
+  wf__f64s shifted, n, rest, within = wf__min_f64(most, wf__max_f64(least, x)); /* NaN stays */
+  wf__f64s r = wf__split_f64s(within, &shifted, &n, &rest), tail = wf__exp_tail_f64s(r) * r * r + rest;
+  wf__f64s half = (wf__f64s)(((wf__i64s)shifted - 0x4338000000000000 + 1022) << 52);
+  wf__f64s a = half * r, b = half - 0.5, sum = a + b, other = sum - a, lost = (a - (sum - other)) + (b - other);
+  return wf__choose_f64(x == zero, x, (sum + (lost + half * tail)) * 2.0);
 }
 
 #endif

@@ -1,5 +1,6 @@
 /* Pointwise operators on f32, halves included: what hardware does exactly, functions by the polynomials of math_f32.h, and those that need more
  * than f32 has on the way by math_f64.h. */
+#include "kernel/lanes.h"
 #include "kernel/math_f32.h"
 #include "kernel/math_f64.h"
 #include "kernel/tables.h"
@@ -17,13 +18,31 @@ UNARY(EXPM1, wf__expm1f(x))
 UNARY(LOG, wf__logf(x))
 UNARY(LOG1P, wf__log1pf(x))
 UNARY(TANH, wf__tanhf(x))
-UNARY(SIGMOID, wf__sigmoidf(x))
 UNARY(ERF, wf__erff(x))
-UNARY(GELU, x *wf__normal_cdf(x))
-/* (1 + tanh u) / 2 is the sigmoid of 2 u. */
-UNARY(GELU_TANH, x / (1.0f + wf__expf(-2.0f * wf__gelu_inner(x))))
-UNARY(SILU, x / (1.0f + wf__expf(-x)))
 BINARY(GELU_BACKWARD, x *WF__FMAF(y, wf__normal_pdf(y), wf__normal_cdf(y)))
+
+#define V wf__f32s
+#define N WF__LANES
+#define FORM(name) name##_f32
+#define EXP(v) wf__exp_f32s(v)
+#include "kernel/pointwise_lanes.h"
+
+/* (1 + erf(x / sqrt 2)) / 2 without losing the left tail: wf__normal_cdf() lane by lane. */
+static inline V normal_cdf(V x) {
+  static const float tail_term[] = {-0x1.01c2b6p-14f, 0x1.f8faa6p-16f, 0x1.63a776p-9f, -0x1.6dd70ap-6f,
+                                    0x1.add6a6p-4f,   0x1.4586p-1f,    0x1.07341p-3f};
+  static const float near_term[] = {0x1.48be5ap-8f, -0x1.b6cbacp-6f, 0x1.ce1ec2p-4f, -0x1.8127p-2f, 0x1.06eba6p-3f};
+  const V zero = {0};
+  V y = x * 0x1.6a09e6p-1f, s = y * y, a = (V)((wf__i32s)y & INT32_MAX), q = zero + 0x1.a41376p-18f;
+  V p = zero - 0x1.406866p-11f, most = zero + 16.0f;
+  a = wf__min_f32(most, a); /* NaN stays */
+  for (int i = 0; i < 7; i++) q = wf__fma_f32(q, a, zero + tail_term[i]);
+  for (int i = 0; i < 5; i++) p = wf__fma_f32(p, s, zero + near_term[i]);
+  V tail = 0.5f * wf__exp_f32s(-wf__fma_f32(q, a, a)), near = wf__fma_f32(zero + 0.5f, wf__fma_f32(p, y, y), zero + 0.5f);
+  V far = wf__choose_f32(x > zero, 1.0f - tail, tail);
+  return wf__choose_f32(a < 0.88f, near, far);
+}
+LANES_UNARY(GELU, x *normal_cdf(x))
 
 static void ELU_f32(void *out, const void *const *in, int64_t n, const wf__pointwise_args *a) {
   const float *s = in[0], scale = (float)a->f[1], input_scale = (float)a->f[2], steep = (float)a->f[0] * scale;
@@ -35,13 +54,30 @@ static void ELU_f32(void *out, const void *const *in, int64_t n, const wf__point
   }
 }
 
+/* ln(1 + e^x), without the cases of log1p that no e^x is, and without the division by a beta of 1. */
+static inline float softplus(float x, float threshold) {
+  float e = wf__expf(x), sum = 1.0f + e, lost = e - (sum - 1.0f);
+  float log = e < 0x1p-24f ? e : wf__log_of(sum, 0, lost / sum);
+  log = e == INFINITY ? e : log;
+  return x > threshold || x != x ? x : log;
+}
+static void SOFTPLUS_ONE_f32(void *out, const void *const *in, int64_t n, const wf__pointwise_args *a) {
+  const float *s = in[0], threshold = (float)a->f[1];
+  float *d = out;
+  WF__VECTOR_LOOP
+  for (int64_t i = 0; i < n; i++) d[i] = softplus(s[i], threshold);
+}
 static void SOFTPLUS_f32(void *out, const void *const *in, int64_t n, const wf__pointwise_args *a) {
   const float *s = in[0], beta = (float)a->f[0], threshold = (float)a->f[1];
   float *d = out;
+  if (beta == 1) {
+    SOFTPLUS_ONE_f32(out, in, n, a);
+    return;
+  }
   WF__VECTOR_LOOP
   for (int64_t i = 0; i < n; i++) {
     const float x = s[i], scaled = x * beta;
-    d[i] = scaled > threshold ? x : wf__log1pf(wf__expf(scaled)) / beta;
+    d[i] = scaled > threshold ? x : softplus(scaled, INFINITY) / beta;
   }
 }
 

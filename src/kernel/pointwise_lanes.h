@@ -1,0 +1,27 @@
+/* Pointwise operators by vectors of lanes.h, for one float type: T (the type), V (a vector of it), N (lanes), FORM(name) (names of lanes.h with the
+ * type's suffix), EXP(v) and LOOP(name), which names the functions, are defined by whoever includes it. */
+
+#define LANES_UNARY(NAME, EXPRESSION)                                                                \
+  static void LOOP(NAME)(void *out, const void *const *in, int64_t n, const wf__pointwise_args *a) { \
+    const T *s = in[0];                                                                              \
+    T *d = out;                                                                                      \
+    int64_t i = 0;                                                                                   \
+    (void)a;                                                                                         \
+    for (; i + N <= n; i += N) {                                                                     \
+      const V x = FORM(wf__load)(s + i);                                                             \
+      FORM(wf__store)(d + i, EXPRESSION);                                                            \
+    }                                                                                                \
+    if (i == n) return;                                                                              \
+    const V x = FORM(wf__load_part)(s + i, n - i, 0);                                                \
+    FORM(wf__store_part)(d + i, EXPRESSION, n - i);                                                  \
+  }
+
+/* The argument of gelu's tanh form, twice: (1 + tanh u) / 2 is the sigmoid of 2 u. */
+static inline V LOOP(gelu_twice)(V x) {
+  const V zero = {0};
+  return x * (T)1.59576912160573071 * FORM(wf__fma)(x * x, zero + (T)0.044715, zero + 1);
+}
+
+LANES_UNARY(SIGMOID, 1 / (1 + EXP(-x)))
+LANES_UNARY(SILU, x / (1 + EXP(-x)))
+LANES_UNARY(GELU_TANH, x / (1 + EXP(-LOOP(gelu_twice)(x))))
