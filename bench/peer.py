@@ -40,9 +40,9 @@ def find_torch(python):
     return lines
 
 
-def build_peer(folder, torch, version, abi):
-    """The compiled bench/libtorch.cpp; made again when it or torch is another."""
-    source, program = os.path.join(HERE, "libtorch.cpp"), os.path.join(folder, "bench", "libtorch")
+def build_peer(name, folder, torch, version, abi, *more):
+    """The compiled bench/NAME.cpp; made again when it or torch is another."""
+    source, program = os.path.join(HERE, name + ".cpp"), os.path.join(folder, "bench", name)
     stamp = program + ".made-with"
     made_with = f"{torch} {version} {os.stat(source).st_mtime_ns}"
     if os.path.exists(program) and os.path.exists(stamp) and open(stamp, encoding="utf-8").read() == made_with:
@@ -51,15 +51,15 @@ def build_peer(folder, torch, version, abi):
     command = [
         os.environ.get("CXX", "c++"), "-std=c++20", "-O2", f"-D_GLIBCXX_USE_CXX11_ABI={abi}", source, "-o", program,
         "-isystem", f"{torch}/include", "-isystem", f"{torch}/include/torch/csrc/api/include",
-        f"-L{torch}/lib", f"-Wl,-rpath,{torch}/lib", "-Wl,--no-as-needed", "-ltorch_cpu", "-lc10", "-pthread",
+        f"-L{torch}/lib", f"-Wl,-rpath,{torch}/lib", "-Wl,--no-as-needed", "-ltorch_cpu", "-lc10", "-pthread", *more,
     ]  # fmt: skip
-    print(f"compiling bench/libtorch.cpp against torch {version}", file=sys.stderr)
+    print(f"compiling bench/{name}.cpp against torch {version}", file=sys.stderr)
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     except OSError as error:
         fail(2, f"{command[0]} can't be run: {error.strerror}", "install a C++ compiler, or name one by CXX")
     if done.returncode:
-        fail(1, "bench/libtorch.cpp doesn't compile against this torch:", *done.stderr.strip().splitlines()[-12:])
+        fail(1, f"bench/{name}.cpp doesn't compile against this torch:", *done.stderr.strip().splitlines()[-12:])
     with open(stamp, "w", encoding="utf-8") as file:
         file.write(made_with)
     return program
@@ -114,6 +114,20 @@ class Pair:
             yield row_of_layout(row, *self.peer_case(f"layout {dtype} {sizes} {order}"))
 
 
+def operator_rows(options, torch, version, abi):
+    """Both libraries in one process, which takes turns itself."""
+    build = os.path.realpath(options.build)
+    flags = [f"-I{HERE}/../include", f"-L{build}", f"-Wl,-rpath,{build}", "-lweft"]
+    program = build_peer("operators", options.build, torch, version, abi, *flags)
+    command = [program, str(options.threads), str(5 * options.rounds), options.filter]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment(options.threads)) as run:
+        for line in run.stdout:
+            name, weft, libtorch, ratio = line.split()
+            yield {"suite": "ops", "name": name, "unit": "us", "weft": float(weft), "libtorch": float(libtorch), "ratio": float(ratio)}
+    if run.returncode:
+        fail(1, f"{' '.join(command)} ended with {run.returncode}")
+
+
 def row_of(suite, name, rounds):
     """ratio: above 1 where Weft is faster."""
     micro = suite == "micro"
@@ -160,7 +174,7 @@ def parse():
         description="Weft beside libtorch, in turn.",
         epilog="Example: ./dev bench peer --python torch/bin/python copy --filter transpose",
     )
-    parser.add_argument("suites", nargs="*", metavar="SUITE", help="micro, copy (default: both)")
+    parser.add_argument("suites", nargs="*", metavar="SUITE", help="micro, copy (default: both), ops")
     parser.add_argument("--filter", default="", metavar="RE", help="only the cases whose name matches RE")
     parser.add_argument("--rounds", type=int, default=3, metavar="N", help="times each runs a case, in turn (default 3)")
     parser.add_argument("--threads", type=int, default=1, metavar="N", help="threads of both (default 1)")
@@ -172,8 +186,8 @@ def parse():
     parser.add_argument("--json", action="store_true", help="print one JSON array")
     options = parser.parse_args()
     for suite in options.suites:
-        if suite not in ("micro", "copy"):
-            parser.error(f"there is no suite '{suite}' that libtorch has: micro, copy")
+        if suite not in ("micro", "copy", "ops"):
+            parser.error(f"there is no suite '{suite}' that libtorch has: micro, copy, ops")
     try:
         re.compile(options.filter)
     except re.error as error:
@@ -193,19 +207,28 @@ def rows_of(pair, peer, options):
             yield pair.compare(suite, name)
 
 
+def compare(options, weft, torch, version, abi):
+    if "ops" in options.suites:
+        yield from operator_rows(options, torch, version, abi)
+    if options.suites == ["ops"]:
+        return
+    peer = build_peer("libtorch", options.build, torch, version, abi)
+    pair = Pair(weft, peer, options)
+    yield from rows_of(pair, peer, options)
+    pair.close()
+
+
 def main():
     options = parse()
     weft = os.path.join(options.build, "weft")
     torch, version, abi = find_torch(options.python)
     if not os.access(weft, os.X_OK):
         fail(2, f"there is no {weft}", "build it first: ./dev build")
-    peer = build_peer(options.build, torch, version, abi)
-    rows, pair = [], Pair(weft, peer, options)
-    for row in rows_of(pair, peer, options):
+    rows = []
+    for row in compare(options, weft, torch, version, abi):
         rows.append(row)
         if not options.json:
             print_row(row, len(rows) == 1)
-    pair.close()
     if options.json:
         print(json.dumps(rows, indent=1))
     elif options.random and rows:

@@ -38,7 +38,8 @@ static inline V normal_cdf(V x) {
   a = wf__min_f32(most, a); /* NaN stays */
   for (int i = 0; i < 7; i++) q = wf__fma_f32(q, a, zero + tail_term[i]);
   for (int i = 0; i < 5; i++) p = wf__fma_f32(p, s, zero + near_term[i]);
-  V tail = 0.5f * wf__exp_f32s(-wf__fma_f32(q, a, a)), near = wf__fma_f32(zero + 0.5f, wf__fma_f32(p, y, y), zero + 0.5f);
+  V tail = 0.5f * wf__exp_f32s(-wf__fma_f32(q, a, a)),
+    near = wf__fma_f32(zero + 0.5f, wf__fma_f32(p, y, y), zero + 0.5f);
   V far = wf__choose_f32(x > zero, 1.0f - tail, tail);
   return wf__choose_f32(a < 0.88f, near, far);
 }

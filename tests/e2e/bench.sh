@@ -114,6 +114,9 @@ if [ -n "${WEFT_TORCH_PYTHON:-}" ]; then
   # shellcheck disable=SC2016 # for sh -c, with arguments of its own
   ok "with torch, both are run and compared" sh -c 'python3 "$1" --build "$2" --rounds 1 --filter "^(view|f16_transpose_4096)$" --json >"$3"' \
     sh "$root/bench/peer.py" "$build" "$work/peer.json"
+  ok "operators are compared in one process" sh -c 'python3 "$1" --build "$2" --rounds 1 ops --filter "^sum_f32.1024,256._dim" --json >"$3"' \
+    sh "$root/bench/peer.py" "$build" "$work/ops.json"
+  ok "each by its ratio" holds "$work/ops.json" "len(d) == 2 and all(r['ratio'] > 0 for r in d)"
   ok "by value, ratio and share of memcpy" holds "$work/peer.json" \
     "[r['name'] for r in d] == ['view', 'f16_transpose_4096'] and all(r['weft'] > 0 and r['libtorch'] > 0 and r['ratio'] > 0 for r in d) and d[1]['libtorch_by_memcpy'] > 0"
 else
