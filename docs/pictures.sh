@@ -16,6 +16,6 @@ draw() {
 draw transpose --from 'f32[4096,4096]' --permute 1,0
 draw images_to_planes --from 'f32[32,224,224,3]' --permute 0,3,1,2
 draw bytes_to_planes --from 'u8[32,224,224,3]' --permute 0,3,1,2 --to f32
-draw heads --from 'f32[8,512,12,64]' --permute 0,2,1,3
+draw heads --from 'f32[32,512,12,64]' --permute 0,2,1,3
 draw every_second_column --from 'f32[4096,2048]' --strides 4096,2
 draw repeated_row --from 'f32[4096,4096]' --strides 0,1
