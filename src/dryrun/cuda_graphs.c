@@ -155,6 +155,7 @@ DRY_API int cudaGraphClone(void **clone, void *graph) { return copy_of(clone, gr
 DRY_API int cudaGraphLaunch(void *handle, void *stream) {
   const wf__dry_graph *graph = graph_of(handle);
   if (!graph || !graph->is_exec || !wf__dry_stream_of(stream)) return wf__dry_error(DRY_INVALID_HANDLE);
+  wf__dry_contents_forget();
   for (size_t i = 0; i < graph->count; i++) wf__dry_work(stream, graph->work[i]);
   return DRY_OK;
 }

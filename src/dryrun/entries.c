@@ -48,6 +48,7 @@ static const char *why_limited(const wf__dry_entry *entry) {
 }
 
 long wf__dry_answer(const wf__dry_entry *entry, const long slots[DRY_SLOTS]) {
+  wf__dry_contents_forget();
   for (const char *at = entry->results; *at;) {
     int slot = 0;
     for (; *at >= '0' && *at <= '9'; at++) slot = slot * 10 + *at - '0';

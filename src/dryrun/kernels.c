@@ -98,6 +98,7 @@ const char *wf__dry_kernel_name(const void *function) {
 void wf__dry_launch(const void *function, void *stream) {
   const wf__dry_stream *on = wf__dry_stream_of(stream);
   int device = on ? wf__dry_stream_device(on) : wf__dry_current_device();
+  wf__dry_contents_forget();
   wf__dry_work(stream, (wf__dry_happening){.kind = "launch", .what = wf__dry_kernel_name(function), .device = device});
 }
 

@@ -143,6 +143,17 @@ int wf__dry_host_give(void *address);
 int wf__dry_host_register(void *address, size_t bytes);
 int wf__dry_host_unregister(void *address);
 
+/* ---- contents.c: the few bytes of device memory that are known ---- */
+
+enum { DRY_CONTENTS_MOST = 65536 }; /* bytes that are kept of one upload */
+
+/* Device memory holds these bytes now; NULL, or too many: it isn't known what it holds. */
+void wf__dry_contents_put(const void *address, const void *data, size_t bytes);
+/* False: it isn't known, `to` is as it was. */
+bool wf__dry_contents_get(const void *address, void *to, size_t bytes);
+/* Something ran that may have written anywhere. */
+void wf__dry_contents_forget(void);
+
 /* ---- cuda_streams.c ---- */
 
 typedef struct wf__dry_stream wf__dry_stream;

@@ -1,4 +1,5 @@
-/* Copies and fills. Device memory has no content: what the host reads of it is zeros, and each such copy is noted as a read. Kinds are named as
+/* Copies and fills. Device memory has no content but the little in contents.c: what the host reads of
+ * it is zeros otherwise, and each such copy is noted as a read. Kinds are named as
  * PyTorch's profiler names them. */
 #include <string.h>
 #include "dryrun/stand_in.h"
@@ -27,16 +28,6 @@ static const char *name_of(end to, end from) {
   return "Memcpy HtoH";
 }
 
-/* Rows of `width` bytes, `height` of them. */
-static void move_host(end to_end, end from_end, char *to, size_t to_pitch, const char *from, size_t from_pitch,
-                      size_t width, size_t height) {
-  if (to_end.device >= 0) return;
-  for (size_t row = 0; row < height; row++) {
-    if (from_end.device < 0) memmove(to + row * to_pitch, from + row * from_pitch, width);
-    else memset(to + row * to_pitch, 0, width);
-  }
-}
-
 typedef struct transfer {
   void *to;
   const void *from;
@@ -44,6 +35,26 @@ typedef struct transfer {
   void *stream;
   bool asynchronous;
 } transfer;
+
+/* Rows of `width` bytes, `height` of them. Returns whether what was read of a device is known. */
+static bool move(const transfer *t, end to_end, end from_end) {
+  bool known = true;
+  for (size_t row = 0; row < t->height; row++) {
+    char *to = (char *)t->to + row * t->to_pitch;
+    const char *from = (const char *)t->from + row * t->from_pitch;
+    char some[DRY_CONTENTS_MOST];
+    if (from_end.device < 0 && to_end.device < 0) memmove(to, from, t->width);
+    else if (from_end.device < 0) wf__dry_contents_put(to, from, t->width);
+    else if (to_end.device >= 0)
+      wf__dry_contents_put(to, t->width <= sizeof some && wf__dry_contents_get(from, some, t->width) ? some : NULL,
+                           t->width);
+    else if (!wf__dry_contents_get(from, to, t->width)) {
+      memset(to, 0, t->width);
+      known = false;
+    }
+  }
+  return known;
+}
 
 /* As the runtime's documentation of synchronous behaviour has it: to or from pageable memory the call returns when the host's part is done. */
 static bool blocks(const transfer *t, end to, end from) {
@@ -61,12 +72,12 @@ static int run(const transfer *t) {
   end to = end_of(t->to), from = end_of(t->from);
   int device = to.device >= 0 ? to.device : from.device >= 0 ? from.device : wf__dry_stream_device(stream);
   bool captured = wf__dry_capturing(stream) != NULL, blocking = !captured && blocks(t, to, from);
-  if (!captured) move_host(to, from, t->to, t->to_pitch, t->from, t->from_pitch, t->width, t->height);
+  bool known = !captured && move(t, to, from);
   wf__dry_work(
       t->stream,
       (wf__dry_happening){
           .kind = "copy", .what = name_of(to, from), .device = device, .bytes = (int64_t)bytes, .blocking = blocking});
-  if (to.device < 0 && from.device >= 0)
+  if (to.device < 0 && from.device >= 0 && !known)
     wf__dry_work(t->stream,
                  (wf__dry_happening){
                      .kind = "read", .what = "device memory read as zeros", .device = device, .bytes = (int64_t)bytes});
@@ -137,6 +148,7 @@ static int fill(void *at, uint32_t value, size_t element, size_t count, void *st
   if (!bytes) return DRY_OK;
   if (!at) return wf__dry_error(DRY_INVALID_VALUE);
   end where = end_of(at);
+  if (where.device >= 0) wf__dry_contents_put(at, NULL, bytes);
   for (size_t i = 0; where.device < 0 && i < count; i++) memcpy((char *)at + i * element, &value, element);
   wf__dry_work(stream, (wf__dry_happening){.kind = "fill",
                                            .what = where.device < 0 ? "Memset (Pinned)" : "Memset (Device)",

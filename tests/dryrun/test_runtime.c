@@ -175,6 +175,24 @@ static void the_host_reads_zeros_from_devices(void **state) {
   cudaFree(a);
 }
 
+static void what_was_just_uploaded_is_read_back_until_something_runs(void **state) {
+  void *a, *b;
+  int host[4] = {1, 2, 3, 4}, function = 0;
+  cudaMalloc(&a, sizeof host);
+  cudaMalloc(&b, sizeof host);
+  cudaMemcpy(a, host, sizeof host, 1);
+  cudaMemcpy(b, a, sizeof host, 3);
+  cudaMemcpy(host, (int *)b + 1, 8, 2);
+  assert_int_equal(host[0], 2);
+  assert_int_equal(host[1], 3);
+  cudaLaunchKernel(&function, (dim3){1, 1, 1}, (dim3){32, 1, 1}, NULL, 0, NULL);
+  cudaMemcpy(host, b, 8, 2);
+  assert_int_equal(host[0], 0);
+  assert_int_equal(host[1], 0);
+  cudaFree(a);
+  cudaFree(b);
+}
+
 static void pinned_memory_is_real(void **state) {
   unsigned char *pinned, other[16] = {1, 2, 3};
   assert_int_equal(cudaHostAlloc((void **)&pinned, 16, 0), OK);
@@ -404,7 +422,7 @@ static void child_works(void) {
   for (int i = 0; i < 3; i++) cudaMemcpyAsync(a, host, 100, 1, stream);
   cudaMemcpyAsync(a, pinned, 100, 1, stream);
   weft_dry_step();
-  cudaMemcpy(host, a, 50, 2);
+  cudaMemcpy(host, (char *)a + 4096, 50, 2);
   cudaMemcpy(b, a, 60, 3);
   cudaDeviceSynchronize();
   cudaLaunchKernel(&function, (dim3){1, 1, 1}, (dim3){1, 1, 1}, NULL, 0, stream);
@@ -454,6 +472,7 @@ int main(int count, char **arguments) {
       cmocka_unit_test(nothing_and_null_are_fine_and_strangers_are_refused),
       cmocka_unit_test(devices_have_memory_of_their_own),
       cmocka_unit_test(the_host_reads_zeros_from_devices),
+      cmocka_unit_test(what_was_just_uploaded_is_read_back_until_something_runs),
       cmocka_unit_test(pinned_memory_is_real),
       cmocka_unit_test(events_finish_late_when_asked_to),
       cmocka_unit_test(a_stream_joins_a_capture_by_an_event),

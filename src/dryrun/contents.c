@@ -1,0 +1,67 @@
+/* What little of device memory has content after all: bytes that the host has just uploaded, or that a collective has just moved between processes, as
+ * long as nothing ran that may have changed them. Any kernel or library call forgets all of it, so what is read is either right or zeros.
+ *
+ * Programs that train on several GPUs compare a few numbers this way before they start. */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+#include "base/host.h"
+#include "dryrun/stand_in.h"
+
+typedef struct content {
+  uintptr_t start;
+  size_t bytes;
+  char *data;
+} content;
+
+enum { MOST = 256 };
+
+static struct {
+  pthread_mutex_t lock;
+  atomic_int count;
+  content list[MOST];
+} contents = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void drop(int i) {
+  int last = atomic_load(&contents.count) - 1;
+  wf__release(contents.list[i].data);
+  contents.list[i] = contents.list[last];
+  atomic_store(&contents.count, last);
+}
+
+void wf__dry_contents_forget(void) {
+  if (!atomic_load(&contents.count)) return;
+  pthread_mutex_lock(&contents.lock);
+  while (atomic_load(&contents.count)) drop(atomic_load(&contents.count) - 1);
+  pthread_mutex_unlock(&contents.lock);
+}
+
+void wf__dry_contents_put(const void *address, const void *data, size_t bytes) {
+  uintptr_t start = (uintptr_t)address;
+  pthread_mutex_lock(&contents.lock);
+  for (int i = atomic_load(&contents.count) - 1; i >= 0; i--)
+    if (contents.list[i].start < start + bytes && start < contents.list[i].start + contents.list[i].bytes) drop(i);
+  int count = atomic_load(&contents.count);
+  char *copy = data && bytes <= DRY_CONTENTS_MOST && count < MOST ? wf__malloc(bytes) : NULL;
+  if (copy) {
+    memcpy(copy, data, bytes);
+    contents.list[count] = (content){start, bytes, copy};
+    atomic_store(&contents.count, count + 1);
+  }
+  pthread_mutex_unlock(&contents.lock);
+}
+
+bool wf__dry_contents_get(const void *address, void *to, size_t bytes) {
+  bool found = false;
+  if (!atomic_load(&contents.count)) return false;
+  pthread_mutex_lock(&contents.lock);
+  for (int i = 0; i < atomic_load(&contents.count) && !found; i++) {
+    const content *c = &contents.list[i];
+    uintptr_t offset = (uintptr_t)address - c->start;
+    if (offset > c->bytes || bytes > c->bytes - offset) continue;
+    memcpy(to, c->data + offset, bytes);
+    found = true;
+  }
+  pthread_mutex_unlock(&contents.lock);
+  return found;
+}

@@ -1,0 +1,86 @@
+/* The stand-in's cuDNN: where the weights of a recurrent network lie, against sums by hand. PyTorch takes views of its buffer by these. */
+#include "test.h"
+
+int cudnnCreateRNNDescriptor(void **handle);
+int cudnnDestroyRNNDescriptor(void *handle);
+int cudnnSetRNNDescriptor_v8(void *n, int algorithm, int cell, int bias, int direction, int input_mode, int type,
+                             int precision, int math, int input, int hidden, int projection, int layers, void *dropout,
+                             unsigned flags);
+int cudnnGetRNNWeightSpaceSize(void *handle, void *n, size_t *bytes);
+int cudnnGetRNNWeightParams(void *handle, void *n, int layer, size_t bytes, char *weights, int number, void *matrix,
+                            char **at, void *bias, char **bias_at);
+int cudnnCreateTensorDescriptor(void **handle);
+int cudnnDestroyTensorDescriptor(void *handle);
+int cudnnGetTensorNdDescriptor(void *t, int room, int *type, int *dims, int *size, int *stride);
+int cudnnBackendGetAttribute(void *descriptor, int attribute, int type, int64_t room, int64_t *count, void *elements);
+
+enum { LSTM = 2, GRU = 3, TWO_BIASES = 2, ONE_WAY = 0, BOTH_WAYS = 1, FLOAT = 0, HALF = 2 };
+
+static void *network(int cell, int direction, int type, int input, int hidden, int projection, int layers) {
+  void *n;
+  assert_int_equal(cudnnCreateRNNDescriptor(&n), 0);
+  cudnnSetRNNDescriptor_v8(n, 0, cell, TWO_BIASES, direction, 0, type, type, 0, input, hidden, projection, layers, NULL,
+                           0);
+  return n;
+}
+
+static void an_lstm_has_four_gates_and_two_biases(void **state) {
+  void *n = network(LSTM, BOTH_WAYS, FLOAT, 3, 5, 0, 2);
+  size_t bytes;
+  cudnnGetRNNWeightSpaceSize(NULL, n, &bytes);
+  /* Two layers and directions: 4 gates of 5 x 3 and 5 x 5, then of 5 x 10 and 5 x 5; each of the four with 2 x 4 x 5 biases. */
+  assert_int_equal(bytes, 4 * (2 * (4 * 15 + 4 * 25) + 2 * (4 * 50 + 4 * 25) + 4 * 40));
+  cudnnDestroyRNNDescriptor(n);
+}
+
+static void matrices_come_before_biases_layer_after_layer(void **state) {
+  void *n = network(GRU, ONE_WAY, HALF, 3, 5, 0, 2), *matrix;
+  char buffer[2048], *at, *bias;
+  int type, dims, size[3], stride[3];
+  cudnnCreateTensorDescriptor(&matrix);
+  cudnnGetRNNWeightParams(NULL, n, 0, sizeof buffer, buffer, 4, matrix, &at, NULL, NULL);
+  assert_int_equal(at - buffer, 2 * (3 * 15 + 25));
+  cudnnGetTensorNdDescriptor(matrix, 3, &type, &dims, size, stride);
+  assert_int_equal(dims, 3);
+  assert_int_equal(size[1], 5);
+  assert_int_equal(size[2], 5);
+  cudnnGetRNNWeightParams(NULL, n, 1, sizeof buffer, buffer, 1, NULL, &at, NULL, &bias);
+  assert_int_equal(at - buffer, 2 * (3 * 15 + 3 * 25 + 25));
+  assert_int_equal(bias - buffer, 2 * (3 * 15 + 9 * 25 + 6 * 5 + 5)); /* behind the first layer's six */
+  cudnnDestroyTensorDescriptor(matrix);
+  cudnnDestroyRNNDescriptor(n);
+}
+
+static void a_projection_is_the_last_matrix_and_has_no_bias(void **state) {
+  void *n = network(LSTM, ONE_WAY, FLOAT, 3, 5, 2, 1);
+  char buffer[2048], *at, *bias;
+  size_t bytes;
+  cudnnGetRNNWeightSpaceSize(NULL, n, &bytes);
+  assert_int_equal(bytes, 4 * (4 * 15 + 4 * 10 + 10 + 40));
+  cudnnGetRNNWeightParams(NULL, n, 0, sizeof buffer, buffer, 8, NULL, &at, NULL, &bias);
+  assert_int_equal(at - buffer, 4 * (4 * 15 + 4 * 10));
+  assert_null(bias);
+  cudnnDestroyRNNDescriptor(n);
+}
+
+static void every_graph_has_one_plan_without_work_space(void **state) {
+  enum { CONFIGURATIONS = 202, WORK_SPACE = 402, NOTES = 1303, INT64 = 3, DESCRIPTOR = 15, NOTE = 11 };
+  int64_t count = 7, bytes = 7;
+  cudnnBackendGetAttribute(NULL, CONFIGURATIONS, DESCRIPTOR, 0, &count, NULL);
+  assert_int_equal(count, 1);
+  cudnnBackendGetAttribute(NULL, WORK_SPACE, INT64, 1, &count, &bytes);
+  assert_int_equal(count, 1);
+  assert_int_equal(bytes, 0);
+  cudnnBackendGetAttribute(NULL, NOTES, NOTE, 0, &count, NULL);
+  assert_int_equal(count, 0);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(an_lstm_has_four_gates_and_two_biases),
+      cmocka_unit_test(matrices_come_before_biases_layer_after_layer),
+      cmocka_unit_test(a_projection_is_the_last_matrix_and_has_no_bias),
+      cmocka_unit_test(every_graph_has_one_plan_without_work_space),
+  };
+  return cmocka_run_group_tests_name("dryrun cudnn", tests, NULL, NULL);
+}
