@@ -66,6 +66,7 @@ typedef enum wf__dry_kind {
   DRY_KERNEL,
   DRY_LIBRARY,
   DRY_PHYSICAL,
+  DRY_COMM,
   DRY_PLAIN, /* of which nothing is known but that it was made */
 } wf__dry_kind;
 

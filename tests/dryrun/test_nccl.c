@@ -1,0 +1,137 @@
+/* The stand-in's NCCL between processes of one machine: few integers are really moved, and what isn't known stays unknown. Expected values by hand. */
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "test.h"
+
+typedef struct nccl_id {
+  char text[128];
+} nccl_id;
+int ncclGetUniqueId(nccl_id *id);
+int ncclCommInitRank(void **comm, int ranks, nccl_id id, int rank);
+int ncclCommInitAll(void **comms, int count, const int *devices);
+int ncclCommSplit(void *comm, int color, int key, void **made, void *config);
+int ncclCommCount(void *comm, int *ranks);
+int ncclCommUserRank(void *comm, int *rank);
+int ncclCommDestroy(void *comm);
+int ncclAllReduce(const void *from, void *to, size_t count, int type, int operation, void *comm, void *stream);
+int ncclReduceScatter(const void *from, void *to, size_t count, int type, int operation, void *comm, void *stream);
+int ncclAllGather(const void *from, void *to, size_t count, int type, void *comm, void *stream);
+int ncclBroadcast(const void *from, void *to, size_t count, int type, int root, void *comm, void *stream);
+int cudaMalloc(void **address, size_t bytes);
+int cudaMemcpy(void *to, const void *from, size_t bytes, int kind);
+int cudaMemset(void *at, int value, size_t bytes);
+
+enum { RANKS = 3, INT32 = 2, INT64 = 4, FLOAT = 7, SUM = 0, MAXIMUM = 2, UP = 1, DOWN = 2 };
+
+/* What each rank does; returns whether all of it was right. */
+typedef bool (*work)(void *comm, int rank);
+
+static void on_all_ranks(work what) {
+  nccl_id id;
+  pid_t children[RANKS];
+  assert_int_equal(ncclGetUniqueId(&id), 0);
+  for (int rank = 0; rank < RANKS; rank++) {
+    children[rank] = fork();
+    if (children[rank]) continue;
+    void *comm;
+    bool right = !ncclCommInitRank(&comm, RANKS, id, rank) && what(comm, rank) && !ncclCommDestroy(comm);
+    _exit(right ? 0 : 1);
+  }
+  for (int rank = 0; rank < RANKS; rank++) {
+    int status = 1;
+    waitpid(children[rank], &status, 0);
+    assert_int_equal(status, 0);
+  }
+}
+
+static void *uploaded(const void *from, size_t bytes) {
+  void *at = NULL;
+  cudaMalloc(&at, bytes * RANKS);
+  cudaMemcpy(at, from, bytes, UP);
+  return at;
+}
+
+static bool sums(void *comm, int rank) {
+  int32_t mine[2] = {rank + 1, -10 * rank}, all[2];
+  int64_t wide = rank == 1 ? -5 : rank - 100, most;
+  void *a = uploaded(mine, sizeof mine), *b = uploaded(&wide, sizeof wide);
+  ncclAllReduce(a, a, 2, INT32, SUM, comm, NULL);
+  cudaMemcpy(all, a, sizeof all, DOWN);
+  ncclAllReduce(b, b, 1, INT64, MAXIMUM, comm, NULL);
+  cudaMemcpy(&most, b, sizeof most, DOWN);
+  return all[0] == 6 && all[1] == -30 && most == -5;
+}
+static void integers_are_added_over_all_ranks(void **state) { on_all_ranks(sums); }
+
+static bool gathers(void *comm, int rank) {
+  int64_t mine = 7 * rank, all[RANKS], part, three[RANKS] = {rank, 10 + rank, 20 + rank};
+  void *a = uploaded(&mine, sizeof mine), *to, *b = uploaded(three, sizeof three);
+  cudaMalloc(&to, sizeof all);
+  ncclAllGather(a, to, 1, INT64, comm, NULL);
+  cudaMemcpy(all, to, sizeof all, DOWN);
+  ncclReduceScatter(b, a, 1, INT64, SUM, comm, NULL);
+  cudaMemcpy(&part, a, sizeof part, DOWN);
+  return all[0] == 0 && all[1] == 7 && all[2] == 14 && part == 3 + 30 * rank;
+}
+static void parts_come_in_the_order_of_ranks(void **state) { on_all_ranks(gathers); }
+
+static bool broadcasts(void *comm, int rank) {
+  int32_t value = rank * 11, got;
+  void *a = uploaded(&value, sizeof value);
+  ncclBroadcast(a, a, 1, INT32, 1, comm, NULL);
+  cudaMemcpy(&got, a, sizeof got, DOWN);
+  return got == 11;
+}
+static void everyone_gets_what_the_root_has(void **state) { on_all_ranks(broadcasts); }
+
+static bool unknown(void *comm, int rank) {
+  int32_t value = 5, got = 9;
+  void *a = uploaded(&value, sizeof value);
+  if (rank == 2) cudaMemset(a, 1, sizeof value); /* from now on it isn't known what it holds */
+  ncclAllReduce(a, a, 1, INT32, SUM, comm, NULL);
+  cudaMemcpy(&got, a, sizeof got, DOWN);
+  return got == 0;
+}
+static void what_one_rank_does_not_know_is_zero_for_all(void **state) { on_all_ranks(unknown); }
+
+static bool splits(void *comm, int rank) {
+  void *part, *none;
+  int ranks, own;
+  int32_t value = rank, got;
+  if (ncclCommSplit(comm, rank == 1 ? -1 : 4, -rank, &part, NULL)) return false;
+  if (rank == 1) return part == NULL && !ncclCommSplit(comm, -1, 0, &none, NULL);
+  ncclCommCount(part, &ranks);
+  ncclCommUserRank(part, &own);
+  void *a = uploaded(&value, sizeof value);
+  ncclBroadcast(a, a, 1, INT32, 0, part, NULL);
+  cudaMemcpy(&got, a, sizeof got, DOWN);
+  ncclCommDestroy(part);
+  return ranks == 2 && own == (rank == 2 ? 0 : 1) && got == 2 && !ncclCommSplit(comm, -1, 0, &none, NULL);
+}
+static void a_part_has_the_order_of_its_keys(void **state) { on_all_ranks(splits); }
+
+static void ranks_of_one_process_do_not_wait_for_each_other(void **state) {
+  void *comms[2];
+  int rank;
+  assert_int_equal(ncclCommInitAll(comms, 2, NULL), 0);
+  ncclCommUserRank(comms[1], &rank);
+  assert_int_equal(rank, 1);
+  assert_int_equal(ncclAllReduce(NULL, NULL, 4, INT32, SUM, comms[0], NULL), 0);
+  assert_int_equal(ncclAllReduce(NULL, NULL, 4, FLOAT, SUM, comms[1], NULL), 0);
+  assert_int_equal(ncclCommDestroy(comms[0]), 0);
+  assert_int_equal(ncclCommDestroy(comms[1]), 0);
+  assert_int_not_equal(ncclCommDestroy(comms[1]), 0);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(integers_are_added_over_all_ranks),
+      cmocka_unit_test(parts_come_in_the_order_of_ranks),
+      cmocka_unit_test(everyone_gets_what_the_root_has),
+      cmocka_unit_test(what_one_rank_does_not_know_is_zero_for_all),
+      cmocka_unit_test(a_part_has_the_order_of_its_keys),
+      cmocka_unit_test(ranks_of_one_process_do_not_wait_for_each_other),
+  };
+  return cmocka_run_group_tests_name("dryrun nccl", tests, NULL, NULL);
+}
