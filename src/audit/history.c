@@ -272,10 +272,13 @@ static void take_conf(wf__history *h) {
     h->conf.roundup[i] = s->divisions[i] > 0 ? (uint32_t)s->divisions[i] : 0;
 }
 
-static bool has_device(const wf_snapshot *s, int device) {
-  for (size_t i = 0; i < s->segments.n; i++)
-    if (s->segments.at[i].device == device) return true;
-  return wf__snap_trace_of(s, device).count > 0;
+int wf__device_after(const wf_snapshot *s, int device) {
+  int found = -1;
+  for (size_t i = 0; i < s->segments.n && found < 0; i++) /* by device */
+    if (s->segments.at[i].device > device) found = s->segments.at[i].device;
+  for (int i = device + 1; i < (int)s->trace_count && (found < 0 || i < found); i++)
+    if (wf__snap_trace_of(s, i).count) return i;
+  return found;
 }
 
 /* What only completes its free was freed before the recording, and waited; unless requests were left out of the recording. */
@@ -397,7 +400,7 @@ static void find_peaks(wf__history *h) {
 
 wf_status wf__history_make(wf__history *h, const wf_snapshot *s, int device) {
   *h = (wf__history){.snapshot = s, .device = device};
-  if (!has_device(s, device)) {
+  if (device < 0 || wf__device_after(s, device - 1) != device) {
     wf__fail(WF_VALUE, "%s: nothing was recorded of device %d", s->name, device);
     wf__hint("%s", s->segments.n ? "leave --device away: the one that has most reserved is taken"
                                  : "call torch.cuda.memory._record_memory_history() before what should be looked at");

@@ -49,6 +49,8 @@ typedef struct wf__history {
 /* The history of a device of the snapshot, which must stay. Errors: WF_VALUE for a device that isn't there, WF_NO_MEMORY. */
 wf_status wf__history_make(wf__history *history, const wf_snapshot *snapshot, int device);
 void wf__history_release(wf__history *history);
+/* The next device of which segments or events are there; -1: none. */
+int wf__device_after(const wf_snapshot *snapshot, int device);
 
 static inline bool wf__life_at(uint32_t born, uint32_t died, uint32_t state) { return born <= state && state < died; }
 static inline bool wf__allocated_at(const wf__block_life *b, uint32_t state) {

@@ -125,6 +125,10 @@ static void put_all(wf__json *j, const wf__memory_view *v, const wf_memory_optio
   wf__json_member_string(j, "file", h->snapshot->name);
   wf__json_member_string(j, "kind", h->snapshot->is_log ? "rmm_log" : "snapshot");
   wf__json_member_int(j, "device", h->device);
+  wf__json_key(j, "devices");
+  wf__json_array(j);
+  for (int device = -1; (device = wf__device_after(h->snapshot, device)) >= 0;) wf__json_int(j, device);
+  wf__json_array_end(j);
   wf__json_member_int(j, "events", h->n);
   wf__json_member_int(j, "unmatched", h->unmatched);
   wf__json_member_string(j, "conf", wf__snap_text(h->snapshot, h->snapshot->settings.conf));

@@ -52,6 +52,17 @@ static void put_two(const writer *w, const char *label, uint64_t at, uint64_t en
 
 /* ---- head and sums --------------------------------------------------------------------------------------------------- */
 
+/* Those that the report isn't of. */
+static void put_other_devices(const writer *w) {
+  const wf__history *h = &w->v->history;
+  wf__text others = {0};
+  for (int device = -1; (device = wf__device_after(h->snapshot, device)) >= 0;)
+    if (device != h->device) wf__text_printf(&others, "%s%d", others.size ? ", " : "", device);
+  if (others.size) say(w, "", "recorded as well: device %.600s (--device N)", others.data);
+  if (others.status) w->out->status = others.status;
+  wf__text_release(&others);
+}
+
 static void put_head(const writer *w) {
   const wf__history *h = &w->v->history;
   const wf_snapshot *s = h->snapshot;
@@ -65,6 +76,7 @@ static void put_head(const writer *w) {
   else if (*conf) say(w, "", "recorded with PYTORCH_CUDA_ALLOC_CONF=%.600s", conf);
   if (h->unmatched)
     say(w, "", "%s entries of the history don't fit its end; they are left out", wf__count_text(h->unmatched, count));
+  put_other_devices(w);
 }
 
 static void put_sums(const writer *w) {

@@ -45,6 +45,11 @@ for protocol in 2 3 4 5; do
   ok "with the sums of its blocks" holds "$work/p$protocol.json" "d['end']['allocated_bytes'] == 4 << 20 and d['peak_allocated_bytes'] == 12 << 20"
   ok "and the user's line" holds "$work/p$protocol.json" "d['holders'][0]['site']['line'] == 42"
 done
+ok "of several devices the one that has most reserved is taken" ends 0 "devices.pickle: device 1" "$weft" memory "$work/devices.pickle"
+ok "and the others are named" grep -q "recorded as well: device 0 (--device N)" "$work/output"
+ok "another one by its number" ends 0 "12.00 MiB" "$weft" memory --device 0 "$work/devices.pickle"
+ok "all of them in JSON" sh -c '"$1" memory --json "$2/devices.pickle" >"$2/devices.json"' sh "$weft" "$work"
+ok "by number" holds "$work/devices.json" "d['device'] == 1 and d['devices'] == [0, 1]"
 ok "a bare list of segments has no history but an end" sh -c '"$1" memory "$2/list.pickle" | grep -q "no history"' sh "$weft" "$work"
 ok "an RMM log reads" sh -c '"$1" memory --json "$2/rmm.csv" >"$2/rmm.json"' sh "$weft" "$work"
 ok "with its peak" holds "$work/rmm.json" "d['kind'] == 'rmm_log' and d['peak_allocated_bytes'] == 3 << 20 and d['end']['allocated_bytes'] == 1 << 20"

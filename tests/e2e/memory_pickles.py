@@ -71,6 +71,10 @@ write("empty", b"")
 write("noise", bytes(range(1, 200)) * 10)
 write("hole.pickle", pickle.dumps({"segments": [dict(segment, total_size=21 * MIB)]}, 4))
 write("text.pickle", pickle.dumps({"segments": [dict(segment, address="here")]}, 4))
+# Two devices, of which the second holds more, and a third with an empty trace.
+more = dict(segment, device=1, total_size=24 * MIB, blocks=[dict(segment["blocks"][0], size=24 * MIB, requested_size=24 * MIB)])
+write("devices.pickle", pickle.dumps(dict(snapshot, segments=[segment, more], device_traces=[trace, [], []]), 4))
+
 # What a terminal would obey, in every text of it.
 escape = "\x1b]0;title\x07\x1b[31m\n\u009b"
 loud = pickle.loads(pickle.dumps(snapshot))
