@@ -150,6 +150,10 @@ def main():
         browser.attach()
         seconds, ready = opened(browser, page)
         pauses, shown, ranges = used(browser)
+        browser.value("document.getElementById('map').focus()")
+        browser.press("ArrowRight", 1)
+        browser.press("ArrowDown", 1)
+        block = browser.value("document.getElementById('detail').textContent")
         colour = "getComputedStyle(document.body).backgroundColor"
         light = browser.value(colour)
         browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark"}])
@@ -161,7 +165,7 @@ def main():
             fits[width] = browser.value("document.documentElement.scrollWidth <= innerWidth")
         browser.close()
     print(json.dumps({"ready": ready == "true", "opened_s": round(seconds, 3), "longest_pause_ms": max(pauses.values()), "pauses_ms": pauses,
-                      "shown": shown, "events_in_view": ranges, "light": light, "dark": dark, "fits": fits,
+                      "shown": shown, "events_in_view": ranges, "block": block, "light": light, "dark": dark, "fits": fits,
                       "asked_for": [url for url in asked if not url.startswith("file://")]}, indent=2))
 
 

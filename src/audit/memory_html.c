@@ -241,8 +241,10 @@ static void put_body(wf__text *out, const wf__memory_view *v) {
   }
   wf__text_put(
       out,
-      "</tbody>\n</table>\n</section>\n<section>\n<h2>Segments</h2>\n<div class=\"frame\"><canvas id=\"map\"></canvas></div>\n"
-      "<output id=\"detail\"></output>\n</section>\n</main>\n<footer><p>Weft ");
+      "</tbody>\n</table>\n</section>\n<section>\n<h2>Segments</h2>\n<div class=\"frame\"><canvas id=\"map\" "
+      "tabindex=\"0\" role=\"application\" aria-label=\"Segments and their blocks. Arrows go from block to block, up and down from segment "
+      "to segment.\" aria-describedby=\"detail\"></canvas></div>\n"
+      "<output id=\"detail\" aria-live=\"polite\"></output>\n</section>\n</main>\n<footer><p>Weft ");
   wf__text_put(out, wf_version());
   wf__text_put(out, "</p></footer>\n");
 }

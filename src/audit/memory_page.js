@@ -161,7 +161,7 @@ function holders() {
   return {all, list: Array.from(sums.values()).sort((a, b) => b.bytes - a.bytes)};
 }
 
-let colorOf = new Map();
+let colorOf = new Map(), marked = -1; // marked: of the blocks in the order of `placed`
 
 function drawMap() {
   const shown = rows.slice(0, ROWS), w = fit(map, mapContext, shown.length * (ROW + GAP) + 4), full = Math.max(1, ...shown.map(row => row.size));
@@ -178,6 +178,11 @@ function drawMap() {
       mapContext.fillRect(px, top, Math.max(wide - (wide > 3 ? 0.5 : 0), 0.6), ROW);
     }
     mapContext.globalAlpha = 1;
+    if (!row.blocks.includes(placed[marked])) return;
+    const px = LABEL + (blocks.address[placed[marked]] - row.address) * scale;
+    mapContext.strokeStyle = colors.ink;
+    mapContext.lineWidth = 2;
+    mapContext.strokeRect(px, top, Math.max(blocks.size[placed[marked]] * scale, 2), ROW);
   });
 }
 
@@ -211,6 +216,7 @@ function showHolders() {
 function choose(state) {
   chosen = Math.min(Math.max(Math.round(state), 0), n);
   gather();
+  marked = -1;
   detail.textContent = rows.length > ROWS ? 'The first ' + ROWS + ' of ' + count(rows.length) + ' segments are drawn.' : '';
   showHolders();
   drawMap();
@@ -282,9 +288,30 @@ function pointed(event) {
   const full = Math.max(1, ...rows.slice(0, ROWS).map(one => one.size)), at = row.address + (event.offsetX - LABEL) / (map.clientWidth - LABEL) * full;
   const slack = full / (map.clientWidth - LABEL) * 2;
   const i = row.blocks.find(b => blocks.address[b] - slack <= at && at < blocks.address[b] + blocks.size[b] + slack);
-  detail.textContent = i === undefined ? 'free, or the end of a segment of ' + bytes(row.size) + ' at 0x' + row.address.toString(16)
-    : bytes(blocks.size[i]) + ' at 0x' + blocks.address[i].toString(16) + ', since event ' + count(blocks.born[i]) + (blocks.died[i] <= n ? ', until event ' + count(blocks.died[i]) : '') + '\n' + stackText(blocks.stack[i]);
+  detail.textContent = i === undefined ? 'free, or the end of a segment of ' + bytes(row.size) + ' at 0x' + row.address.toString(16) : blockText(i);
 }
+function blockText(i) {
+  return bytes(blocks.size[i]) + ' at 0x' + blocks.address[i].toString(16) + ', since event ' + count(blocks.born[i]) + (blocks.died[i] <= n ? ', until event ' + count(blocks.died[i]) : '') + '\n' + stackText(blocks.stack[i]);
+}
+
+// From block to block by keys: arrows by one, up and down by a segment.
+function mark(to) {
+  marked = Math.min(Math.max(to, 0), placed.length - 1);
+  drawMap();
+  if (marked >= 0) detail.textContent = blockText(placed[marked]);
+}
+function markRow(by) {
+  const full = rows.filter(row => row.blocks.length), at = full.findIndex(row => row.blocks.includes(placed[marked]));
+  const row = full[Math.min(Math.max(at + by, 0), full.length - 1)];
+  if (row) mark(placed.indexOf(row.blocks[0]));
+}
+const mapKeys = {ArrowRight: () => mark(marked + 1), ArrowLeft: () => mark(marked - 1), ArrowDown: () => markRow(1), ArrowUp: () => markRow(-1),
+                 Home: () => mark(0), End: () => mark(placed.length - 1)};
+map.addEventListener('keydown', event => {
+  if (event.ctrlKey || event.metaKey || event.altKey || !mapKeys[event.key]) return;
+  event.preventDefault();
+  mapKeys[event.key]();
+});
 map.addEventListener('pointermove', pointed);
 map.addEventListener('click', pointed);
 

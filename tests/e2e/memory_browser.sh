@@ -22,6 +22,7 @@ fi
 holds() {
   python3 - "$work/used.json" "$work/a.json" "$1" <<'END'
 import json
+import re
 import sys
 
 d, s = (json.load(open(path)) for path in sys.argv[1:3])
@@ -48,6 +49,7 @@ ok "a comma goes back by one event" holds "f\"After event {s['peak_allocated_eve
 ok "four times + shows a sixteenth" holds "abs((view['zoom'][1] - view['zoom'][0]) * 16 - s['events']) < 32"
 ok "arrows pan by a fifth of what is in view" holds "abs(view['zoom'][0] - view['pan'][0] - min(20 * (view['zoom'][1] - view['zoom'][0]) / 5, view['zoom'][0])) < 3"
 ok "dragging pans with the pointer" holds "abs((view['drag'][0] - view['pan'][0]) / (view['pan'][1] - view['pan'][0]) - 0.6) < 0.02"
+ok "keys go from block to block" holds "re.match(r'[0-9.,]+ [KM]?i?B at 0x[0-9a-f]+, since event [0-9,]+', d['block']) and 'train/' in d['block']"
 ok "it is dark where the reader wants it dark" holds "d['light'] != d['dark'] and int(d['dark'][4:].split(',')[0]) < 60"
 ok "it doesn't scroll sideways on 320 and 768 pixels" holds "d['fits'] == {'320': True, '768': True}"
 finish
