@@ -334,12 +334,10 @@ static wf_status build_log(builder *b) {
       number = (uint32_t)(h->blocks.n - 1);
       WF__TRY(put_live(b, number));
     } else if (number == WF__NO_LIFE) {
-      h->unmatched += e->action == WF__SNAP_FREE_COMPLETED;
+      h->unmatched += e->action == WF__SNAP_FREE_REQUESTED;
       continue;
-    } else if (e->action == WF__SNAP_FREE_REQUESTED) {
-      h->blocks.at[number].freed = i + 1;
     } else {
-      h->blocks.at[number].died = i + 1;
+      h->blocks.at[number].freed = h->blocks.at[number].died = i + 1;
       drop_live(b, e->address);
     }
     h->life_of[i] = number;

@@ -83,8 +83,7 @@ static wf_status take_line(reader *r, char *line) {
     return add(r->s, e, WF__SNAP_OOM);
   }
   if (strcmp(field[2], "free") && strcmp(field[2], "deallocate")) return bad_line(r, "its action isn't known");
-  WF__TRY(add(r->s, e, WF__SNAP_FREE_REQUESTED));
-  return add(r->s, e, WF__SNAP_FREE_COMPLETED);
+  return add(r->s, e, WF__SNAP_FREE_REQUESTED);
 }
 
 wf_status wf__snap_read_log(wf_snapshot *s, wf__input *input, const wf_snapshot_options *options) {

@@ -52,7 +52,7 @@ ok "all of them in JSON" sh -c '"$1" memory --json "$2/devices.pickle" >"$2/devi
 ok "by number" holds "$work/devices.json" "d['device'] == 1 and d['devices'] == [0, 1]"
 ok "a bare list of segments has no history but an end" sh -c '"$1" memory "$2/list.pickle" | grep -q "no history"' sh "$weft" "$work"
 ok "an RMM log reads" sh -c '"$1" memory --json "$2/rmm.csv" >"$2/rmm.json"' sh "$weft" "$work"
-ok "with its peak" holds "$work/rmm.json" "d['kind'] == 'rmm_log' and d['peak_allocated_bytes'] == 3 << 20 and d['end']['allocated_bytes'] == 1 << 20"
+ok "with its peak, an event a line" holds "$work/rmm.json" "d['events'] == 3 and d['peak_allocated_event'] == 2 and d['kind'] == 'rmm_log' and d['peak_allocated_bytes'] == 3 << 20 and d['end']['allocated_bytes'] == 1 << 20"
 
 # ---- texts from a file don't reach the terminal as commands ----
 quiet() { "$@" 2>&1 | tr -d '\n' | LC_ALL=C grep -q '[[:cntrl:]]' && "$@" | cat -v | head -n 20 && return 1 || return 0; }
