@@ -163,6 +163,7 @@ std::vector<CopyCase> copyCases() {
       {"reverse_dims_64^4", 8 * square, {{f32, {64, 64, 64, 64}}, {f32, {64, 64, 64, 64}}},
        to([](const Tensor &x) { return x.permute({3, 2, 1, 0}); })},
       {"f16_transpose_4096", 4 * square, {{f16, {4096, 4096}}, {f16, {4096, 4096}}}, turned},
+      {"cast_transpose_f32_f16_4096", 6 * square, {{f16, {4096, 4096}}, full}, turned},
       {"cast_f32_bf16", 6 * square, {{bf16, {4096, 4096}}, full}, same},
       {"cast_f16_f32", 6 * square, {full, {f16, {4096, 4096}}}, same},
       {"slice_copy_stride2", 4 * square, {half, full}, to([](const Tensor &x) { return x.slice(1, 0, 4096, 2); })},

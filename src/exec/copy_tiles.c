@@ -215,9 +215,12 @@ static void write_out(const job *j, const tile *t, char *block, const seam *s, a
   char *tail = s->tails;
   do {
     ask(j, next, lines_asked);
-    if (j->seams) write_run(j, t->dst + at.to, block + at.buffer, run * j->size, s, tail);
-    else wf__copy_row_move(&j->row, t->dst + at.to, block + at.buffer, j->size, run, t->by + at.by);
-    tail += WF__COPY_LINE;
+    if (j->seams) {
+      write_run(j, t->dst + at.to, block + at.buffer, run * j->size, s, tail);
+      tail += WF__COPY_LINE;
+    } else {
+      wf__copy_row_move(&j->row, t->dst + at.to, block + at.buffer, j->size, run, t->by + at.by);
+    }
   } while (step(j, t, dims, n, index, &at));
 }
 

@@ -5,7 +5,8 @@
  * a case allocates itself are kept until as many bytes lie between, so that the allocator gives a cold block back, not a fresh one.
  * Warm: the same buffers every time, 15 runs in a row, memcpy before and behind.
  *
- * cat_dim1_2x4096x2048 and u8nhwc_to_f32nchw_scaled (pictures to numbers with a factor and a summand a channel) allocate theirs as well. */
+ * cat_dim1_2x4096x2048 and u8nhwc_to_f32nchw_scaled (pictures to numbers with a factor and a summand a channel) allocate theirs as well.
+ * cast_transpose_f32_f16_4096 is both at once. */
 #include "bench.h"
 
 #include <stdlib.h>
@@ -86,6 +87,7 @@ static const copy_case cases[] = {
      {{WF_F32, {8, 12, 512, 64}}, {WF_F32, {8, 512, 12, 64}}}},
     {"reverse_dims_64^4", 2 * SQUARE * 4, reversed, {{WF_F32, {64, 64, 64, 64}}, {WF_F32, {64, 64, 64, 64}}}},
     {"f16_transpose_4096", 2 * SQUARE * 2, transposed, {{WF_F16, {SIDE, SIDE}}, {WF_F16, {SIDE, SIDE}}}},
+    {"cast_transpose_f32_f16_4096", SQUARE * 6, transposed, {{WF_F16, {SIDE, SIDE}}, F32_SQUARE}},
     {"cast_f32_bf16", SQUARE * 6, plain, {{WF_BF16, {SIDE, SIDE}}, F32_SQUARE}},
     {"cast_f16_f32", SQUARE * 6, plain, {F32_SQUARE, {WF_F16, {SIDE, SIDE}}}},
     {"slice_copy_stride2", 2 * SQUARE / 2 * 4, every_second, {{WF_F32, {SIDE, SIDE / 2}}, F32_SQUARE}},
