@@ -170,10 +170,10 @@ BY_DOUBLE(ATAN, wf__arctangent(x), (x < (double)INFINITY) & (x > -(double)INFINI
 BY_DOUBLES(ATAN2, wf__arctangent_of(x, y), IS_FINITE(x) & IS_FINITE(y) & ((x != 0) | (y != 0)), atan2(x, y))
 
 /* Python's remainder and floor division from C's remainder m; the division rounds every step to f32, as PyTorch's does. */
-static inline double with_sign_of(double y, double m) { return (m != 0) & ((y < 0) != (m < 0)) ? m + y : m; }
+static inline double with_sign_of(double y, double m) { return ((m != 0) & ((y < 0) != (m < 0))) ? m + y : m; }
 static inline float floor_quotient(float x, float y, float m) {
   float div = (x - m) / y;
-  div = (m != 0) & ((y < 0) != (m < 0)) ? div - 1 : div;
+  div = ((m != 0) & ((y < 0) != (m < 0))) ? div - 1 : div;
   float size = fabsf(div), near = size + 0x1p23f - 0x1p23f; /* a whole number already, but for what was rounded */
   float rounded = copysignf(size < 0x1p23f ? near : size, div), floored = rounded > div ? rounded - 1 : rounded;
   floored = div - floored > 0.5f ? floored + 1 : floored;
