@@ -9,6 +9,7 @@ static bool is_device(int device) { return device >= 0 && device < wf__dry_setti
 
 DRY_API int cudaGetDeviceCount(int *count) {
   wf__dry_python_line(); /* programs ask this early: time to learn how frames are read */
+  wf__dry_check_imports();
   *count = wf__dry_settings_get()->devices;
   return DRY_OK;
 }

@@ -51,6 +51,11 @@ int wf__dry_runtime(void);
 /* An entry point of one of NVIDIA's own libraries, for calls that need no GPU: of the loaded library whose file's name begins so. NULL: none. */
 void *wf__dry_real(const char *library, const char *name);
 
+/* ---- imports.c ---- */
+
+/* Notes, once, what the loaded PyTorch imports and the stand-in hasn't. */
+void wf__dry_check_imports(void);
+
 /* ---- cuda_errors.c ---- */
 
 /* Keeps an error as this thread's last one, and returns it. */

@@ -400,7 +400,7 @@ static void what_happened_is_written_down_by_kind_and_step(void **state) {
   json_decref(rows);
 }
 
-static void a_host_that_touches_device_memory_is_told_so(void **state) {
+__attribute__((unused)) static void a_host_that_touches_device_memory_is_told_so(void **state) {
   int status;
   json_t *rows = run_child("touch", &status);
   assert_true(WIFSIGNALED(status));
@@ -482,7 +482,9 @@ int main(int count, char **arguments) {
       cmocka_unit_test(expandable_segments_count_what_is_mapped),
       cmocka_unit_test(entries_of_the_table_write_their_results),
       cmocka_unit_test(what_happened_is_written_down_by_kind_and_step),
+#ifndef __SANITIZE_ADDRESS__ /* whose own handler ends the process */
       cmocka_unit_test(a_host_that_touches_device_memory_is_told_so),
+#endif
   };
   int failed = cmocka_run_group_tests_name("dryrun runtime", tests, NULL, NULL);
   char path[512];
