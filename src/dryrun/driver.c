@@ -67,6 +67,15 @@ DRY_API int cuEventElapsedTime_v2(float *milliseconds, void *from, void *to) {
   return cudaEventElapsedTime(milliseconds, from, to);
 }
 
+/* PyTorch up to 2.6 opens the driver itself and looks for this one by its first name. */
+DRY_API int cuStreamWriteValue32(void *stream, void *address, uint32_t value, unsigned flags) {
+  wf__dry_contents_put(address, NULL, sizeof value);
+  return DRY_OK;
+}
+DRY_API int cuStreamWriteValue32_v2(void *stream, void *address, uint32_t value, unsigned flags) {
+  return cuStreamWriteValue32(stream, address, value, flags);
+}
+
 /* ---- pointers ---- */
 
 DRY_API int cuMemGetAddressRange_v2(void **start, size_t *bytes, void *address) {
