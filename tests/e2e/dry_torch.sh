@@ -79,6 +79,8 @@ ok "so is a script" dry script 0 --steps 2 -- "$work/script"
 ok "with its steps" holds "$work/script.json" "d['program']['steps'] == 2"
 ok "torch.compile goes on without a word" dry compile 0 -- "$python" "$programs/compiled.py"
 ok "about hooks, and in one graph" sh -c 'grep -q "graphs 1 breaks 0" "$1" && ! grep -q "global hooks" "$1"' sh "$work/compile.said"
+ok "two processes with a GPU each" dry parallel 0 --gpus 2 -- "$python" -m torch.distributed.run --nproc-per-node 2 "$programs/parallel.py"
+ok "are both looked at" holds "$work/parallel.json" "sorted(p['device'] for p in d['places']) == [0, 1] and d['program']['steps'] == 3 and d['peak']['roles']['parameters'] == 4 << 20 and d['places'][0]['peak_allocated_bytes'] == d['places'][1]['peak_allocated_bytes']"
 ok "a crash is the program's own first" dry crash 2 -- "$python" "$programs/crash.py" python
 ok "then what was counted" sh -c 'grep -q "ZeroDivisionError" "$1"' sh "$work/crash.said"
 ok "with the line that read zeros" holds "$work/crash.json" "'ZeroDivisionError' in d['why_not'] and d['values_read'][0]['site']['line'] == 10 and d['peak']['allocated_bytes'] >= 4 << 20"
