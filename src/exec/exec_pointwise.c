@@ -284,8 +284,26 @@ __attribute__((noinline)) static wf_status run_job(const wf_plan *plan) {
   return WF_OK;
 }
 
+/* Halves change or lose their sign as the bit that it is. */
+static bool is_sign_of_halves(const wf_plan *plan) {
+  const wf_operand *out = &plan->operand[0], *in = &plan->operand[1];
+  return (plan->op == WF__PW_NEG || plan->op == WF__PW_ABS) && (plan->compute == WF_F16 || plan->compute == WF_BF16) &&
+         out->dtype == plan->compute && in->dtype == plan->compute && in->data;
+}
+
+static wf_status run_signs(const wf_plan *plan) {
+  wf_plan bits = *plan;
+  bits.op = plan->op == WF__PW_NEG ? WF__PW_BITWISE_XOR : WF__PW_BITWISE_AND;
+  bits.compute = WF_I16;
+  bits.operands = 2;
+  bits.operand[0].dtype = bits.operand[1].dtype = WF_I16;
+  bits.scalar[2] = wf_int(plan->op == WF__PW_NEG ? INT16_MIN : INT16_MAX);
+  return run_job(&bits);
+}
+
 wf_status wf__exec_pointwise(const wf_plan *plan) {
   if (plan->op >= WF__PW_COUNT || plan->compute >= WF_DTYPE_COUNT)
     return wf__no_kernel("pointwise_cpu", (wf_dtype)plan->compute);
-  return run_at_once(plan) ? WF_OK : run_job(plan);
+  if (run_at_once(plan)) return WF_OK;
+  return is_sign_of_halves(plan) ? run_signs(plan) : run_job(plan);
 }

@@ -129,12 +129,6 @@ static inline float wf__erf_near(float s) {
   return WF__FMAF(p, s, 0x1.06eba6p-3f);
 }
 
-static inline float wf__erff(float x) {
-  float a = fabsf(x), near = WF__FMAF(wf__erf_near(x * x), x, x), far = 1.0f - wf__erfc_tail(a > 4.0f ? 4.0f : a);
-  far = x != x ? x : copysignf(far, x);
-  return a < 0.88f ? near : far;
-}
-
 /* (1 + erf(x)) / 2 without losing the left tail. */
 static inline float wf__normal_cdf(float x) {
   float y = x * 0x1.6a09e6p-1f, a = fabsf(y), tail = 0.5f * wf__erfc_tail(a > 16.0f ? 16.0f : a);

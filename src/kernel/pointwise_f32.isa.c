@@ -18,7 +18,6 @@ UNARY(EXPM1, wf__expm1f(x))
 UNARY(LOG, wf__logf(x))
 UNARY(LOG1P, wf__log1pf(x))
 UNARY(TANH, wf__tanhf(x))
-UNARY(ERF, wf__erff(x))
 BINARY(GELU_BACKWARD, x *WF__FMAF(y, wf__normal_pdf(y), wf__normal_cdf(y)))
 
 #define V wf__f32s
@@ -27,22 +26,36 @@ BINARY(GELU_BACKWARD, x *WF__FMAF(y, wf__normal_pdf(y), wf__normal_cdf(y)))
 #define EXP(v) wf__exp_f32s(v)
 #include "kernel/pointwise_lanes.h"
 
-/* (1 + erf(x / sqrt 2)) / 2 without losing the left tail: wf__normal_cdf() lane by lane. */
-static inline V normal_cdf(V x) {
-  static const float tail_term[] = {-0x1.01c2b6p-14f, 0x1.f8faa6p-16f, 0x1.63a776p-9f, -0x1.6dd70ap-6f,
-                                    0x1.add6a6p-4f,   0x1.4586p-1f,    0x1.07341p-3f};
-  static const float near_term[] = {0x1.48be5ap-8f, -0x1.b6cbacp-6f, 0x1.ce1ec2p-4f, -0x1.8127p-2f, 0x1.06eba6p-3f};
+/* wf__erfc_tail(), wf__erf_near() and wf__normal_cdf() lane by lane, and erf by the same. */
+static inline V erfc_tail(V a) {
+  static const float term[] = {-0x1.01c2b6p-14f, 0x1.f8faa6p-16f, 0x1.63a776p-9f, -0x1.6dd70ap-6f,
+                               0x1.add6a6p-4f,   0x1.4586p-1f,    0x1.07341p-3f};
   const V zero = {0};
-  V y = x * 0x1.6a09e6p-1f, s = y * y, a = (V)((wf__i32s)y & INT32_MAX), q = zero + 0x1.a41376p-18f;
-  V p = zero - 0x1.406866p-11f, most = zero + 16.0f;
-  a = wf__min_f32(most, a); /* NaN stays */
-  for (int i = 0; i < 7; i++) q = wf__fma_f32(q, a, zero + tail_term[i]);
-  for (int i = 0; i < 5; i++) p = wf__fma_f32(p, s, zero + near_term[i]);
-  V tail = 0.5f * wf__exp_f32s(-wf__fma_f32(q, a, a)),
-    near = wf__fma_f32(zero + 0.5f, wf__fma_f32(p, y, y), zero + 0.5f);
-  V far = wf__choose_f32(x > zero, 1.0f - tail, tail);
-  return wf__choose_f32(a < 0.88f, near, far);
+  V q = zero + 0x1.a41376p-18f;
+  for (int i = 0; i < 7; i++) q = wf__fma_f32(q, a, zero + term[i]);
+  return wf__exp_f32s(-wf__fma_f32(q, a, a));
 }
+static inline V erf_near(V s) {
+  static const float term[] = {0x1.48be5ap-8f, -0x1.b6cbacp-6f, 0x1.ce1ec2p-4f, -0x1.8127p-2f, 0x1.06eba6p-3f};
+  const V zero = {0};
+  V p = zero - 0x1.406866p-11f;
+  for (int i = 0; i < 5; i++) p = wf__fma_f32(p, s, zero + term[i]);
+  return p;
+}
+static inline V size_of(V x) { return (V)((wf__i32s)x & INT32_MAX); }
+static inline V erf_of(V x) {
+  const V most = (V){0} + 4.0f;
+  V a = wf__min_f32(most, size_of(x)), near = wf__fma_f32(erf_near(x * x), x, x),
+    far = 1.0f - erfc_tail(a); /* NaN stays */
+  return wf__choose_f32(a < 0.88f, near, (V)((wf__i32s)far | ((wf__i32s)x & INT32_MIN)));
+}
+static inline V normal_cdf(V x) {
+  const V zero = {0}, most = zero + 16.0f, half = zero + 0.5f;
+  V y = x * 0x1.6a09e6p-1f, a = wf__min_f32(most, size_of(y)), tail = 0.5f * erfc_tail(a);
+  V near = wf__fma_f32(half, wf__fma_f32(erf_near(y * y), y, y), half);
+  return wf__choose_f32(a < 0.88f, near, wf__choose_f32(x > zero, 1.0f - tail, tail));
+}
+LANES_UNARY(ERF, erf_of(x))
 LANES_UNARY(GELU, x *normal_cdf(x))
 
 static void ELU_f32(void *out, const void *const *in, int64_t n, const wf__pointwise_args *a) {
