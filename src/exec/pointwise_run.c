@@ -20,13 +20,14 @@
  * reaches 1.40 with 1 or 2 KiB, 1.30 with 4, 1.25 with 16 (f32, AVX-512, one core); writing without the block 1.41, into the cache 1.02. */
 #define STREAM_BLOCK 2048
 #define SHORT_ROW 64 /* shorter rows are packed */
-/* A tile is 64 x 256 elements of f32. An addition of a transpose, 4096 squared, reaches of memcpy, in a loop of nothing else: 0.34 with 32 x 32, 0.79
- * with 64 x 64, 1.0 with 64 x 256 or 128 x 128, 1.14 with 256 x 256, which would need a quarter of the second cache. Long rows are better here, where
- * each row costs a call or two. */
-#define TILE_COLS 256 /* 128 of 8 bytes */
+/* A tile of one operand that is transposed is 112 x 512 elements of f32. An addition of a transpose, 4096 squared, reaches of memcpy, in a
+ * loop of nothing else: on an Intel Xeon (2 MiB of second cache) 0.34 with 32 x 32, 0.79 with 64 x 64, 1.0 with 64 x 256 or 128 x 128, 1.14
+ * with 256 x 256; on an AMD EPYC (1 MiB), the operator, best of 15 by its thread's time: 0.47 with 64 x 256, 0.51 with 224 x 256, 0.64 with
+ * 112 x 512, 0.61 with 48 x 1024. A row is what the operands that lie along it are read and written by, and costs a call or two. */
+#define TILE_COLS 512 /* 256 of 8 bytes; half as many where several operands are transposed */
 #define TILE_ROWS 256
 #define TILE_BYTES \
-  (80 << 10)    /* of one operand; its rows are a line further apart than they are long, lest all fall into one set */
+  (240 << 10)   /* of all of them; rows are a line further apart than they are long, lest all fall into one set */
 #define AHEAD 4 /* rows of a tile that are fetched before they are read */
 #define LINE 64
 
@@ -219,8 +220,6 @@ static void do_packed(void *context, int64_t begin, int64_t end) {
 
 /* ---- tiles ----------------------------------------------------------------------------------------------------------------- */
 
-typedef char turned_tile[TILE_BYTES] __attribute__((aligned(64)));
-
 static int64_t tile_pitch(int64_t cols, int64_t size) { return (cols * size + LINE - 1) / LINE * LINE + LINE; }
 
 /* One line of each row of the block at a time, from top to bottom: few rows of the operand are read side by side, each as far as it goes. */
@@ -240,7 +239,7 @@ static void fetch_row(const job *j, char *const *at, const int64_t *step, int64_
   }
 }
 
-static void do_tile(const job *j, char *const *corner, int64_t rows, int64_t cols, blocks *b, turned_tile *turned) {
+static void do_tile(const job *j, char *const *corner, int64_t rows, int64_t cols, blocks *b, char *turned) {
   char *at[1 + WF__PW_INPUTS] = {NULL};
   int64_t step[1 + WF__PW_INPUTS], stride[1 + WF__PW_INPUTS] = {0};
   for (int o = 0; o <= j->inputs; o++) {
@@ -251,8 +250,9 @@ static void do_tile(const job *j, char *const *corner, int64_t rows, int64_t col
     const input *in = &j->in[o - 1];
     step[o] = tile_pitch(j->tile_cols, in->size);
     stride[o] = in->size;
-    turn(j, o, turned[o - 1], step[o], corner[o], rows, cols);
-    at[o] = turned[o - 1];
+    turn(j, o, turned, step[o], corner[o], rows, cols);
+    at[o] = turned;
+    turned += step[o] * j->tile_rows;
   }
   bool plain = is_plain(j, stride);
   for (int64_t r = 0; r < AHEAD && r < rows; r++) fetch_row(j, at, step, r, cols);
@@ -267,7 +267,7 @@ static void do_tile(const job *j, char *const *corner, int64_t rows, int64_t col
 static void do_tiles(void *context, int64_t begin, int64_t end) {
   const job *j = context;
   blocks b;
-  turned_tile turned[WF__PW_INPUTS];
+  char turned[TILE_BYTES] __attribute__((aligned(64)));
   wf__cursor at;
   wf__walk_seek(&j->walk, begin / j->chunks, &at);
   for (int64_t unit = begin, piece = begin % j->chunks; unit < end; unit++) {
@@ -305,16 +305,18 @@ static void set_second_dim(job *j, const wf_plan *plan, int dim) {
 }
 
 static void run_tiles(job *j, const wf_plan *plan, int other) {
-  int64_t widest = 1;
+  int64_t widest = 1, count = 0;
   set_second_dim(j, plan, other);
   for (int o = 0; o <= j->inputs; o++) {
     j->turned[o] = o > 0 && j->in[o - 1].present && j->row_stride[o] == j->in[o - 1].size && j->stride[o] != 0 &&
                    j->stride[o] != j->in[o - 1].size;
-    if (j->turned[o] && j->in[o - 1].size > widest) widest = j->in[o - 1].size;
+    if (!j->turned[o]) continue;
+    count++;
+    if (j->in[o - 1].size > widest) widest = j->in[o - 1].size;
   }
-  int64_t most = widest > 4 ? TILE_COLS / 2 : TILE_COLS;
+  int64_t most = TILE_COLS / (widest > 4 ? 2 : 1) / (count > 1 ? 2 : 1);
   j->tile_cols = j->n < most ? j->n : most;
-  j->tile_rows = TILE_BYTES / tile_pitch(j->tile_cols, widest) / 16 * 16;
+  j->tile_rows = TILE_BYTES / count / tile_pitch(j->tile_cols, widest) / 16 * 16;
   if (j->tile_rows > TILE_ROWS) j->tile_rows = TILE_ROWS;
   j->chunks = (j->rows + j->tile_rows - 1) / j->tile_rows;
   j->stream = j->stream && j->tile_cols * j->out_size >= 4 * LINE;
