@@ -22,7 +22,7 @@ typedef struct wf_dry_device {
 
 /** What is asked. */
 typedef struct wf_dry_options {
-  const wf_dry_device *devices; /* the first is the one that the program ran on; one at least */
+  const wf_dry_device *devices; /* the largest first; one at least. The one that the program ran as was recorded */
   int device_count;
   bool search; /* try the settings of the allocator worth trying */
   const char

@@ -3,6 +3,7 @@
 
 #include "audit/dry_parts.h"
 #include "base/host.h"
+#include "report/units.h"
 
 typedef struct looker {
   wf_dry_run *run;
@@ -111,28 +112,49 @@ static uint32_t fatal_event(const looker *l, const wf__dry_place *place) {
   return WF__NO_LIFE;
 }
 
+bool wf__dry_ran_as(const wf__dry_process *p, const wf_dry_device *d) {
+  bool same_kind = !d->major || (p->major == d->major && p->minor == d->minor);
+  return same_kind && p->memory_bytes == d->memory_bytes && p->context_bytes == d->context_bytes;
+}
+
+const char *wf__dry_own_name(const wf_dry_run *run, char text[WF__DRY_NAME]) {
+  const wf__dry_process *p = wf__dry_main(run);
+  char bytes[WF__UNIT_TEXT];
+  for (int i = 0; i < run->options.device_count; i++)
+    if (wf__dry_ran_as(p, &run->devices[i])) return run->devices[i].name;
+  if (!p->memory_bytes) return run->devices[0].name; /* it asked nothing of CUDA */
+  snprintf(text, WF__DRY_NAME, "%.40s with %s", wf__dry_string(run, p->gpu), wf__bytes_text(p->memory_bytes, bytes));
+  return text;
+}
+
+/* It ran in the room of this device, whatever was added up of memory beside PyTorch's, or of requests whose failure it caught. */
+static void take_room_it_ran_in(wf__dry_answer *a) {
+  uint64_t whole = room_of(a->device), needs = a->needs < whole ? a->needs : whole;
+  if (a->room < needs) a->room = needs;
+}
+
 /* What happened on the run's own device is known; for the others the history is played, as far as it goes. */
 static wf_status judge(const looker *l, const wf__dry_place *place, int which, uint64_t room, wf__dry_answer *a) {
+  const wf__dry_process *p = &l->run->processes.at[place->process];
   const wf_dry_device *d = &l->run->devices[which];
-  wf__replay_result result;
+  wf__replay_result result = {0};
   uint32_t fatal = fatal_event(l, place);
   *a = (wf__dry_answer){.device = d,
                         .needs = place->needs,
                         .room = room,
                         .failure = fatal,
                         .other_kind = l->run->answers[which].other_kind};
-  bool alone = room_of(d) <= room + place->outside;
-  if (!which && alone) {
-    a->fit = fatal == WF__NO_LIFE ? WF__DRY_FITS : WF__DRY_FITS_NOT;
-    return WF_OK;
+  bool alone = room_of(d) <= room + place->outside, known = alone && wf__dry_ran_as(p, d);
+  if (!known) WF__TRY(play(l, place, place->ties, room, &result));
+  if (result.failures) {
+    a->fit = WF__DRY_FITS_NOT;
+    a->failure = result.first_failure;
+  } else if (fatal != WF__NO_LIFE) {
+    a->fit = (int64_t)room_of(d) <= p->memory_bytes - p->context_bytes ? WF__DRY_FITS_NOT : WF__DRY_FIT_UNKNOWN;
+  } else if (known) {
+    take_room_it_ran_in(a);
   }
-  if (fatal != WF__NO_LIFE && d->memory_bytes > l->run->devices[0].memory_bytes) {
-    a->fit = WF__DRY_FIT_UNKNOWN;
-    return WF_OK;
-  }
-  WF__TRY(play(l, place, place->ties, room, &result));
-  a->fit = result.failures ? WF__DRY_FITS_NOT : WF__DRY_FITS;
-  a->failure = result.failures ? result.first_failure : WF__NO_LIFE;
+  if (a->fit == WF__DRY_FITS && a->needs > a->room) a->needs = a->room; /* which suffices */
   return WF_OK;
 }
 
@@ -261,9 +283,9 @@ static void choose_main(wf_dry_run *run) {
 }
 
 wf_status wf__dry_find_places(wf_dry_run *run) {
-  const wf_dry_device *own = &run->devices[0];
   WF__TRY(each_process(run, 0, 0.3, add_place));
   choose_main(run);
+  const wf__dry_process *own = wf__dry_main(run);
   for (int i = 0; i < run->options.device_count; i++) {
     const wf_dry_device *d = &run->devices[i];
     run->answers[i] = (wf__dry_answer){.device = d,

@@ -33,7 +33,7 @@ static void put_answers(wf__json *j, const wf_dry_run *r) {
     wf__json_member_int(j, "room_bytes", (int64_t)a->room);
     wf__json_member_int(j, "needs_bytes", (int64_t)a->needs);
     wf__json_member_string(j, "fits", fits[a->fit]);
-    wf__json_member_bool(j, "ran_as_this", i == 0);
+    wf__json_member_bool(j, "ran_as_this", wf__dry_ran_as(wf__dry_main(r), a->device));
     wf__json_object_end(j);
   }
   wf__json_array_end(j);

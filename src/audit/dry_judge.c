@@ -248,7 +248,7 @@ static void say_version(const teller *t) {
 
 static void say_devices(const teller *t) {
   const wf_dry_run *r = t->run;
-  char bytes[WF__UNIT_TEXT];
+  char bytes[WF__UNIT_TEXT], own[WF__DRY_NAME];
   if (r->places.n)
     say(t, "what the driver takes for itself is an estimate: %s of %s",
         wf__bytes_text(r->devices[0].context_bytes, bytes), r->devices[0].name);
@@ -256,7 +256,7 @@ static void say_devices(const teller *t) {
     if (r->answers[i].other_kind)
       say(t,
           "%s has another compute capability than %s, as which the program ran: workspaces of cuBLAS and the choice of kernels may differ",
-          r->devices[i].name, r->devices[0].name);
+          r->devices[i].name, wf__dry_own_name(r, own));
 }
 
 static void say_recording(const teller *t) {

@@ -10,6 +10,8 @@
 #include "audit/memory_view.h"
 #include "audit/replay_search.h"
 
+#define WF__DRY_NAME 128
+
 typedef enum wf__dry_kind {
   WF__DRY_COPY,
   WF__DRY_FILL,
@@ -20,7 +22,6 @@ typedef enum wf__dry_kind {
   WF__DRY_LIBRARY,
   WF__DRY_LIMIT, /* an entry point that isn't really modelled */
   WF__DRY_READ,  /* a line that read device memory, as zeros */
-  WF__DRY_DEVICE,
   WF__DRY_KINDS
 } wf__dry_kind;
 
@@ -56,8 +57,9 @@ typedef struct wf__dry_storage {
 
 typedef struct wf__dry_process {
   int64_t pid, runtime, steps;
-  uint32_t argv, ended;                            /* of the stand-in */
-  uint32_t python, executable, torch, cuda, state; /* of the watching Python; state 0: it didn't run */
+  int64_t memory_bytes, context_bytes, major, minor; /* of the device that it saw; 0: nothing was recorded of it */
+  uint32_t argv, ended, gpu;                         /* of the stand-in */
+  uint32_t python, executable, torch, cuda, state;   /* of the watching Python; state 0: it didn't run */
   uint32_t finish, finish_text;
   bool events, found_torch, has_snapshot;
   uint32_t first_row, row_count, first_storage, storage_count, first_step, step_count;
@@ -83,10 +85,11 @@ typedef enum wf__dry_fit { WF__DRY_FITS, WF__DRY_FITS_NOT, WF__DRY_FIT_UNKNOWN }
 typedef struct wf__dry_answer {
   const wf_dry_device *device;
   wf__dry_fit fit;
-  uint64_t needs, room; /* of the place that has least to spare; room 0: none was looked at */
+  uint64_t needs,
+      room; /* of the place that has least to spare; where it fits needs <= room; room 0: none was looked at */
   uint32_t place;
   uint32_t failure; /* event of its history; WF__NO_LIFE: none */
-  bool other_kind;  /* another capability than the run's */
+  bool other_kind;  /* another capability than that of the device it ran as */
 } wf__dry_answer;
 
 /* What one line does of one kind, over all steps. */
@@ -162,6 +165,10 @@ static inline const wf__dry_process *wf__dry_main(const wf_dry_run *r) { return 
 wf_status wf__dry_read_rows(wf_dry_run *run);
 /* Roles of the lives of the detail's history, and its holders and steps (dry_roles.c). */
 wf_status wf__dry_find_roles(wf_dry_run *run);
+/* Whether the process ran as this very device, so that what happened there needs no replay. */
+bool wf__dry_ran_as(const wf__dry_process *process, const wf_dry_device *device);
+/* The device that the main process ran as, for people: by the name it was asked for, else "t4 with 14.56 GiB". */
+const char *wf__dry_own_name(const wf_dry_run *run, char text[WF__DRY_NAME]);
 /* Places with their histories replayed, answers, the detail (dry_fit.c). */
 wf_status wf__dry_find_places(wf_dry_run *run);
 /* Lines with what is wrong with them, and counts (dry_lines.c). */

@@ -13,8 +13,8 @@
 
 /* All keys that any row has; what is left out is 0. */
 typedef struct fields {
-  uint32_t kind, what, text, file, function, argv, python, executable, torch, cuda, state, role, ended, module;
-  int64_t device, step, line, count, bytes, address, time_us, runtime, steps;
+  uint32_t kind, what, text, file, function, argv, python, executable, torch, cuda, state, role, ended, module, name;
+  int64_t device, step, line, count, bytes, address, time_us, runtime, steps, memory, context, major, minor;
   bool blocking, found;
 } fields;
 
@@ -42,6 +42,11 @@ static const key keys[] = {{"why", TEXT, offsetof(fields, text)},
                            KEY(state, TEXT),
                            KEY(role, TEXT),
                            KEY(ended, TEXT),
+                           KEY(name, TEXT),
+                           KEY(memory, WHOLE),
+                           KEY(context, WHOLE),
+                           KEY(major, WHOLE),
+                           KEY(minor, WHOLE),
                            KEY(device, WHOLE),
                            KEY(step, WHOLE),
                            KEY(line, WHOLE),
@@ -117,15 +122,23 @@ static int number_of(const char *const *names, int n, const char *name) {
 
 static wf_status add_event(reader *r, const fields *f) {
   static const char *const kinds[WF__DRY_KINDS] = {
-      [WF__DRY_COPY] = "copy", [WF__DRY_FILL] = "fill",     [WF__DRY_SYNC] = "sync",       [WF__DRY_MALLOC] = "malloc",
-      [WF__DRY_FREE] = "free", [WF__DRY_LAUNCH] = "launch", [WF__DRY_LIBRARY] = "library", [WF__DRY_LIMIT] = "limit",
-      [WF__DRY_READ] = "read", [WF__DRY_DEVICE] = "device"};
+      [WF__DRY_COPY] = "copy",       [WF__DRY_FILL] = "fill",   [WF__DRY_SYNC] = "sync",
+      [WF__DRY_MALLOC] = "malloc",   [WF__DRY_FREE] = "free",   [WF__DRY_LAUNCH] = "launch",
+      [WF__DRY_LIBRARY] = "library", [WF__DRY_LIMIT] = "limit", [WF__DRY_READ] = "read"};
   wf__dry_process *p = &r->run->processes.at[r->process];
   const char *kind = wf__dry_string(r->run, f->kind);
   if (!strcmp(kind, "run")) {
     p->argv = f->argv;
     p->ended = f->ended;
     p->runtime = f->runtime;
+    return WF_OK;
+  }
+  if (!strcmp(kind, "device")) {
+    p->gpu = f->name;
+    p->memory_bytes = f->memory;
+    p->context_bytes = f->context;
+    p->major = f->major;
+    p->minor = f->minor;
     return WF_OK;
   }
   int number = number_of(kinds, WF__DRY_KINDS, kind);

@@ -48,10 +48,10 @@ static const char *number_text(double n, char text[WF__UNIT_TEXT]) {
 static void put_head(const page *p) {
   const wf_dry_run *r = p->run;
   const wf__dry_process *m = wf__dry_main(r);
-  char steps[WF__UNIT_TEXT], text[1024];
+  char steps[WF__UNIT_TEXT], text[1024], own[WF__DRY_NAME];
   say(p, "", "%.500s", *wf__dry_string(r, m->argv) ? wf__dry_string(r, m->argv) : "a program");
   wf__text label = {0};
-  wf__text_printf(&label, "Dry run as %s, no GPU used", r->devices[0].name);
+  wf__text_printf(&label, "Dry run as %s, no GPU used", wf__dry_own_name(r, own));
   if (m->torch) wf__text_printf(&label, "; PyTorch %s", wf__dry_string(r, m->torch));
   if (m->steps)
     wf__text_printf(&label, "; %s optimizer step%s", wf__count_text(m->steps, steps), m->steps == 1 ? "" : "s");
@@ -105,7 +105,7 @@ static void put_answers(const page *p) {
   if (!r->places.n) return;
   wf__text_printf(p->out, "\n  %-10s %11s %11s %11s\n", "device", "memory", "for PyTorch", "it needs");
   for (int i = 0; i < r->options.device_count; i++) put_answer(p, &r->answers[i]);
-  if (r->answers[0].fit == WF__DRY_FITS_NOT)
+  if (r->answers[0].fit == WF__DRY_FITS_NOT && wf__dry_ran_as(wf__dry_main(r), r->answers[0].device))
     say(p, "  ", "It ended there; with --mem 1TiB it runs on, and shows what it needs in all.");
 }
 

@@ -24,7 +24,17 @@ static FILE *open_rows(const char *kind, int pid) {
   return file;
 }
 
-/* A process that began to record; end_process writes what it did. */
+static const wf_dry_device gib = {"1GiB", 1 << 30, 64 << 20, 8, 0};
+
+/* What the process saw; the last row counts. */
+static void ran_as(const wf_dry_device *d) {
+  fprintf(
+      events,
+      "{\"kind\":\"device\",\"name\":\"t4\",\"count\":1,\"major\":%d,\"minor\":%d,\"memory\":%lld,\"context\":%lld}\n",
+      d->major, d->minor, (long long)d->memory_bytes, (long long)d->context_bytes);
+}
+
+/* A process that began to record, as a device of 1 GiB; end_process writes what it did. */
 static void begin_process(int pid, uint64_t limit) {
   static const maker_frame train[] = {{"main", "/u/me/train.py", 12}},
                            model[] = {{"forward", "/u/me/model.py", 30}, {"main", "/u/me/train.py", 14}},
@@ -40,6 +50,7 @@ static void begin_process(int pid, uint64_t limit) {
       events,
       "{\"kind\":\"run\",\"pid\":%d,\"argv\":[\"train.py\",\"--lr\",\"0.1\"],\"runtime\":13020,\"ended\":\"exit\"}\n",
       pid);
+  ran_as(&gib);
   fprintf(
       roles,
       "{\"kind\":\"python\",\"torch\":\"2.15.0+cu132\",\"cuda\":\"13.2\",\"state\":\"cuda\",\"executable\":\"/bin/python\"}\n");
@@ -96,8 +107,6 @@ static wf_dry_run *read_run(const wf_dry_device *devices, int n, int exit_status
   assert_non_null(run);
   return run;
 }
-
-static const wf_dry_device gib = {"1GiB", 1 << 30, 64 << 20, 8, 0};
 
 /* A weight, its gradient, two states, an activation of 6 MiB while the gradient is there already. */
 static void train_one_step(int step, wf_block *weight, bool looked) {
@@ -182,10 +191,46 @@ static void each_device_gets_an_answer_of_its_own(void **state) {
   wf_dry_free(run);
 }
 
+/* A recorded run is asked again, for devices that it didn't run as. */
+static void other_devices_than_it_ran_as_are_judged_by_its_history(void **state) {
+  static const wf_dry_device too_small[] = {{"100MiB", 100 << 20, 64 << 20, 9, 0}},
+                             context[] = {{"1GiB", 1 << 30, 1000 << 20, 8, 0}},
+                             just[] = {{"124MiB", 124 << 20, 64 << 20, 8, 0}};
+  (void)state;
+  begin_process(7, 0);
+  maker_alloc(&m, 60 * MIB, 0, TRAIN);
+  end_process(7, "exit", "", 0);
+  wf_dry_run *run = read_run(too_small, 1, -1);
+  assert_int_equal(run->answers[0].fit, WF__DRY_FITS_NOT);
+  assert_int_equal(wf_dry_judge(run), WF_DRY_BROKEN);
+  assert_true(run->answers[0].other_kind);
+  char *text = wf_dry_text(run, 80), *json = wf_dry_json(run, 0);
+  assert_non_null(strstr(text, "Dry run as t4 with 1.00 GiB"));
+  assert_null(strstr(text, "It ended there"));
+  assert_non_null(strstr(json, "\"ran_as_this\":false"));
+  wf_report_release(text);
+  wf_report_release(json);
+  wf_dry_free(run);
+  run = read_run(context, 1, -1); /* the same memory, of which 24 MiB are left */
+  assert_int_equal(run->answers[0].fit, WF__DRY_FITS_NOT);
+  wf_dry_free(run);
+  run = read_run(just, 1, -1);
+  assert_int_equal(run->answers[0].fit, WF__DRY_FITS);
+  wf_dry_free(run);
+  run = read_run(&gib, 1, -1);
+  text = wf_dry_text(run, 80), json = wf_dry_json(run, 0);
+  assert_non_null(strstr(text, "Dry run as 1GiB"));
+  assert_non_null(strstr(json, "\"ran_as_this\":true"));
+  wf_report_release(text);
+  wf_report_release(json);
+  wf_dry_free(run);
+}
+
 static void running_out_of_memory_is_an_answer(void **state) {
   static const wf_dry_device devices[] = {{"64MiB", 64 << 20, 0, 8, 0}, {"more", 1 << 30, 0, 8, 0}};
   (void)state;
   begin_process(7, 64 * MIB);
+  ran_as(&devices[0]);
   maker_alloc(&m, 40 * MIB, 0, TRAIN);
   assert_null(maker_alloc(&m, 40 * MIB, 0, MODEL));
   end_process(7, "oom", "OutOfMemoryError: CUDA out of memory.", 0);
@@ -200,11 +245,13 @@ static void one_that_was_caught_is_none(void **state) {
   static const wf_dry_device device = {"64MiB", 64 << 20, 0, 8, 0};
   (void)state;
   begin_process(7, 64 * MIB);
+  ran_as(&device);
   maker_alloc(&m, 40 * MIB, 0, TRAIN);
   assert_null(maker_alloc(&m, 40 * MIB, 0, MODEL));
   end_process(7, "exit", "", 0);
   wf_dry_run *run = read_run(&device, 1, 0);
   assert_int_equal(run->answers[0].fit, WF__DRY_FITS);
+  assert_int_equal(run->answers[0].needs, 64 * MIB); /* with which it came through, not the 80 of what it asked for */
   assert_int_equal(wf_dry_judge(run), WF_DRY_FINE);
   wf_dry_free(run);
 }
@@ -215,6 +262,7 @@ static void processes_that_share_a_device_share_its_memory(void **state) {
   (void)state;
   for (int pid = 7; pid < 9; pid++) {
     begin_process(pid, 0);
+    ran_as(&devices[0]);
     maker_alloc(&m, 40 * MIB, 0, TRAIN);
     end_process(pid, "exit", "", 0);
   }
@@ -495,6 +543,7 @@ static const struct CMUnitTest tests[] = {
     TEST(the_peak_is_divided_by_whose_it_is),
     TEST(what_nobody_saw_goes_by_who_asked),
     TEST(each_device_gets_an_answer_of_its_own),
+    TEST(other_devices_than_it_ran_as_are_judged_by_its_history),
     TEST(running_out_of_memory_is_an_answer),
     TEST(one_that_was_caught_is_none),
     TEST(processes_that_share_a_device_share_its_memory),

@@ -17,6 +17,7 @@ mkdir "$run"
 "$maker" "$run/snapshot.7.pickle" 20000 >/dev/null
 cat >"$run/events.7.jsonl" <<'END'
 {"kind":"run","pid":7,"argv":["train.py","--lr","0.1"],"runtime":13020,"ended":"exit"}
+{"kind":"device","name":"a100-80","count":1,"major":8,"minor":0,"memory":84975550464,"context":545259520}
 {"kind":"copy","what":"Memcpy HtoD (Pageable -> Device)","device":0,"step":2,"file":"proj/train.py","line":12,"function":"main","count":1,"bytes":1000000}
 {"kind":"copy","what":"Memcpy HtoD (Pageable -> Device)","device":0,"step":3,"file":"proj/train.py","line":12,"function":"main","count":1,"bytes":1000000}
 {"kind":"sync","what":"cudaStreamSynchronize","device":0,"step":3,"file":"proj/train.py","line":20,"function":"main","count":2,"bytes":0}
@@ -33,8 +34,10 @@ ok "with the line that copies" grep -q "proj/train.py:12 main" "$work/output"
 ok "and what it doesn't know" grep -q "cusolverDnSgetrf: counted as success (3 times)" "$work/output"
 ok "a GPU that is too small is exit 1" ends 1 "DOESN'T FIT" "$weft" dry-run --report "$run" --mem 2GiB --mem 700MiB
 ok "and the larger one fits all the same" grep -q "2GiB.*fits" "$work/output"
+ok "one that is too small is so by itself" ends 1 "DOESN'T FIT" "$weft" dry-run --report "$run" --mem 600MiB
+ok "and so is one that the driver takes" ends 1 "DOESN'T FIT" "$weft" dry-run --report "$run" --context 79GiB
 ok "as JSON" sh -c '"$1" dry-run --report "$2" --json --gpu t4 --mem 24GiB >"$3"' sh "$weft" "$run" "$work/json"
-ok "with an answer for each" holds "$work/json" "d['verdict'] == 'fine' and [x['name'] for x in d['devices']] == ['24GiB', 't4'] and d['devices'][1]['memory_bytes'] == 14909 << 20"
+ok "with an answer for each" holds "$work/json" "d['verdict'] == 'fine' and [x['name'] for x in d['devices']] == ['24GiB', 't4'] and d['devices'][1]['memory_bytes'] == 14909 << 20 and not d['devices'][0]['ran_as_this']"
 ok "with what a step does in the steady state" holds "$work/json" "d['steady'] == {'warm_up_steps': 2, 'steps': 2, 'pageable_copies': 1.0, 'syncs': 1.0, 'launches': 0.0, 'driver_allocations': 0.0}"
 ok "the peak is that of weft memory" sh -c '"$1" memory --json "$2" >"$3"' sh "$weft" "$run/snapshot.7.pickle" "$work/memory.json"
 ok "to the byte" python3 -c 'import json,sys; a,b=[json.load(open(p)) for p in sys.argv[1:]]; assert a["peak"]["allocated_bytes"] == b["peak_allocated_bytes"] == sum(a["peak"]["roles"].values())' "$work/json" "$work/memory.json"
