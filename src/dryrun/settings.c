@@ -61,6 +61,7 @@ static void read_environment(void) {
       .folder = folder && *folder ? folder : NULL,
       .lazy_events = events && !strcmp(events, "lazy"),
   };
+  settings.gpu.context_bytes = number("WEFT_DRY_CONTEXT", gpu->context_bytes);
 }
 
 /* The management library stands beside this one. */

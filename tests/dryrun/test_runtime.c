@@ -73,8 +73,8 @@ void weft_dry_step(void);
 int weft_dry_steps(void);
 
 #define MIB ((size_t)1 << 20)
-#define MEMORY 1073741824 /* WEFT_DRY_MEM of this program */
-#define CONTEXT (520 * MIB)
+#define MEMORY 1073741824   /* WEFT_DRY_MEM of this program */
+#define CONTEXT (300 * MIB) /* as set below, not the estimate of the GPU */
 
 static size_t left_now(void) {
   size_t left, total;
@@ -447,6 +447,7 @@ static void restart(char **arguments) {
   setenv("WEFT_DRY_GPU", "t4", 1);
   setenv("WEFT_DRY_GPUS", "2", 1);
   setenv("WEFT_DRY_MEM", "1073741824", 1);
+  setenv("WEFT_DRY_CONTEXT", "314572800", 1);
   setenv("WEFT_DRY_EVENTS", "lazy", 1);
   const char *temporary = getenv("TMPDIR");
   char name[256];
