@@ -2,10 +2,10 @@
  * long as nothing ran that may have changed them. Any kernel or library call forgets all of it, so what is read is either right or zeros.
  *
  * Programs that train on several GPUs compare a few numbers this way before they start. */
-#include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 #include "base/host.h"
+#include "dryrun/locks.h"
 #include "dryrun/stand_in.h"
 
 typedef struct content {
@@ -17,10 +17,9 @@ typedef struct content {
 enum { MOST = 256 };
 
 static struct {
-  pthread_mutex_t lock;
   atomic_int count;
   content list[MOST];
-} contents = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} contents;
 
 static void drop(int i) {
   int last = atomic_load(&contents.count) - 1;
@@ -31,14 +30,14 @@ static void drop(int i) {
 
 void wf__dry_contents_forget(void) {
   if (!atomic_load(&contents.count)) return;
-  pthread_mutex_lock(&contents.lock);
+  wf__dry_lock(DRY_LOCK_CONTENTS);
   while (atomic_load(&contents.count)) drop(atomic_load(&contents.count) - 1);
-  pthread_mutex_unlock(&contents.lock);
+  wf__dry_unlock(DRY_LOCK_CONTENTS);
 }
 
 void wf__dry_contents_put(const void *address, const void *data, size_t bytes) {
   uintptr_t start = (uintptr_t)address;
-  pthread_mutex_lock(&contents.lock);
+  wf__dry_lock(DRY_LOCK_CONTENTS);
   for (int i = atomic_load(&contents.count) - 1; i >= 0; i--)
     if (contents.list[i].start < start + bytes && start < contents.list[i].start + contents.list[i].bytes) drop(i);
   int count = atomic_load(&contents.count);
@@ -48,13 +47,13 @@ void wf__dry_contents_put(const void *address, const void *data, size_t bytes) {
     contents.list[count] = (content){start, bytes, copy};
     atomic_store(&contents.count, count + 1);
   }
-  pthread_mutex_unlock(&contents.lock);
+  wf__dry_unlock(DRY_LOCK_CONTENTS);
 }
 
 bool wf__dry_contents_get(const void *address, void *to, size_t bytes) {
   bool found = false;
   if (!atomic_load(&contents.count)) return false;
-  pthread_mutex_lock(&contents.lock);
+  wf__dry_lock(DRY_LOCK_CONTENTS);
   for (int i = 0; i < atomic_load(&contents.count) && !found; i++) {
     const content *c = &contents.list[i];
     uintptr_t offset = (uintptr_t)address - c->start;
@@ -62,6 +61,6 @@ bool wf__dry_contents_get(const void *address, void *to, size_t bytes) {
     memcpy(to, c->data + offset, bytes);
     found = true;
   }
-  pthread_mutex_unlock(&contents.lock);
+  wf__dry_unlock(DRY_LOCK_CONTENTS);
   return found;
 }

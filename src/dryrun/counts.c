@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "base/host.h"
+#include "dryrun/locks.h"
 #include "dryrun/stand_in.h"
 #include "format/atomic_file.h"
 #include "format/json_writer.h"
@@ -22,14 +23,13 @@ typedef struct row {
 } row;
 
 static struct {
-  pthread_mutex_t lock;
   row *rows;
   uint32_t *slots; /* row + 1 by hash; 0: free */
   size_t count, room;
   wf__string_set names;
   bool lost; /* the host had no memory for a row */
   time_t written;
-} counts = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} counts;
 static atomic_int steps;
 
 /* ---- adding; the caller holds the lock ---- */
@@ -93,9 +93,9 @@ static void add(const wf__dry_happening *h, uint32_t line, int step) {
 
 void wf__dry_count(const wf__dry_happening *happening) {
   uint32_t line = wf__dry_python_line();
-  pthread_mutex_lock(&counts.lock);
+  wf__dry_lock(DRY_LOCK_COUNTS);
   add(happening, line, atomic_load(&steps));
-  pthread_mutex_unlock(&counts.lock);
+  wf__dry_unlock(DRY_LOCK_COUNTS);
 }
 
 void wf__dry_limit(const char *what, const char *why) {
@@ -150,9 +150,9 @@ static void write_head(wf__json *json, FILE *stream, const char *ended) {
   write_line(json, stream);
 }
 
-static void write_row(wf__json *json, FILE *stream, const row *r) {
-  wf__dry_line line;
-  wf__dry_line_of(r->line, &line);
+static void write_row(wf__json *json, FILE *stream, const row *r, bool lines) {
+  wf__dry_line line = {.line = 0};
+  if (lines) wf__dry_line_of(r->line, &line);
   begin_line(json, stream, r->kind);
   wf__json_member_string(json, "what", wf__string_set_text(&counts.names, r->what));
   if (r->why) wf__json_member_string(json, "why", r->why);
@@ -175,8 +175,10 @@ static void write_all(const char *ended) {
   if (!folder || !counts.count) return;
   snprintf(path, sizeof path, "%s/events.%d.jsonl", folder, (int)getpid());
   if (wf__atomic_open(&file, path) == WF_OK) {
+    bool lines = wf__dry_lock_soon(DRY_LOCK_LINES); /* without them is better than not at all */
     write_head(&json, file.stream, ended);
-    for (size_t i = 0; i < counts.count; i++) write_row(&json, file.stream, &counts.rows[i]);
+    for (size_t i = 0; i < counts.count; i++) write_row(&json, file.stream, &counts.rows[i], lines);
+    if (lines) wf__dry_unlock(DRY_LOCK_LINES);
     wf__atomic_commit(&file);
   }
   wf_error_take();
@@ -184,19 +186,18 @@ static void write_all(const char *ended) {
 }
 
 /* A signal may have come while this very thread held the lock: then the rows may be in the middle of a change, and nothing is written. */
-void wf__dry_write(const char *ended) {
-  struct timespec until;
-  clock_gettime(CLOCK_REALTIME, &until);
-  until.tv_sec += 1;
-  if (pthread_mutex_timedlock(&counts.lock, &until)) return;
+void wf__dry_write(const char *ended, const wf__dry_happening *last) {
+  uint32_t line = last ? wf__dry_python_line() : 0;
+  if (!wf__dry_lock_soon(DRY_LOCK_COUNTS)) return;
+  if (last) add(last, line, atomic_load(&steps));
   write_all(ended);
-  pthread_mutex_unlock(&counts.lock);
+  wf__dry_unlock(DRY_LOCK_COUNTS);
 }
 
 DRY_API void weft_dry_step(void) {
   enum { SECONDS = 2 };
   atomic_fetch_add(&steps, 1);
-  if (time(NULL) - counts.written >= SECONDS) wf__dry_write("running");
+  if (time(NULL) - counts.written >= SECONDS) wf__dry_write("running", NULL);
 }
 DRY_API int weft_dry_steps(void) { return atomic_load(&steps); }
 
@@ -204,10 +205,9 @@ DRY_API int weft_dry_steps(void) { return atomic_load(&steps); }
 
 /* A child starts with nothing: what its parent did is its parent's. */
 static void forget_in_child(void) {
-  pthread_mutex_init(&counts.lock, NULL);
   counts.count = 0;
   if (counts.slots) memset(counts.slots, 0, counts.room * 2 * sizeof *counts.slots);
 }
 
 __attribute__((constructor)) static void begin(void) { pthread_atfork(NULL, NULL, forget_in_child); }
-__attribute__((destructor)) static void end(void) { wf__dry_write("exit"); }
+__attribute__((destructor)) static void end(void) { wf__dry_write("exit", NULL); }

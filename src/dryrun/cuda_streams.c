@@ -2,12 +2,11 @@
  * to events that are to finish late (WEFT_DRY_EVENTS=lazy). */
 #include "dryrun/cuda_streams.h"
 
-#include <pthread.h>
 #include "base/host.h"
+#include "dryrun/locks.h"
 #include "dryrun/stand_in.h"
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* the list, and positions of all streams */
-static wf__dry_stream own[DRY_DEVICES];                  /* the default stream of each device */
+static wf__dry_stream own[DRY_DEVICES]; /* the default stream of each device */
 static wf__dry_stream *others;
 static uint64_t last_id = DRY_DEVICES;
 static __thread int current __attribute__((tls_model("initial-exec")));
@@ -66,45 +65,45 @@ static void finish_all(wf__dry_stream *stream) {
 }
 
 uint64_t wf__dry_stream_issue(wf__dry_stream *stream) {
-  pthread_mutex_lock(&lock);
+  wf__dry_lock(DRY_LOCK_STREAMS);
   uint64_t position = ++stream->issued;
   if (!wf__dry_settings_get()->lazy_events) stream->done = position;
-  pthread_mutex_unlock(&lock);
+  wf__dry_unlock(DRY_LOCK_STREAMS);
   return position;
 }
 
 bool wf__dry_is_done(uint64_t id, uint64_t position) {
-  pthread_mutex_lock(&lock);
+  wf__dry_lock(DRY_LOCK_STREAMS);
   const wf__dry_stream *stream = by_id(id);
   bool done = !stream || stream->done >= position;
-  pthread_mutex_unlock(&lock);
+  wf__dry_unlock(DRY_LOCK_STREAMS);
   return done;
 }
 
 void wf__dry_done_until(uint64_t id, uint64_t position) {
-  pthread_mutex_lock(&lock);
+  wf__dry_lock(DRY_LOCK_STREAMS);
   wf__dry_stream *stream = by_id(id);
   if (stream) finish(stream, position);
-  pthread_mutex_unlock(&lock);
+  wf__dry_unlock(DRY_LOCK_STREAMS);
 }
 
 void wf__dry_stream_done(wf__dry_stream *stream) {
-  pthread_mutex_lock(&lock);
+  wf__dry_lock(DRY_LOCK_STREAMS);
   finish_all(stream);
-  pthread_mutex_unlock(&lock);
+  wf__dry_unlock(DRY_LOCK_STREAMS);
 }
 
 void wf__dry_device_done(int device) {
-  pthread_mutex_lock(&lock);
+  wf__dry_lock(DRY_LOCK_STREAMS);
   finish_all(default_stream(device));
   for (wf__dry_stream *stream = others; stream; stream = stream->next)
     if (stream->device == device) finish_all(stream);
-  pthread_mutex_unlock(&lock);
+  wf__dry_unlock(DRY_LOCK_STREAMS);
 }
 
 void wf__dry_stream_wait(wf__dry_stream *stream, uint64_t other, uint64_t position) {
   if (!wf__dry_settings_get()->lazy_events || other == stream->id || wf__dry_is_done(other, position)) return;
-  pthread_mutex_lock(&lock);
+  wf__dry_lock(DRY_LOCK_STREAMS);
   if (stream->wait_count == stream->wait_room) {
     size_t room = stream->wait_room ? stream->wait_room * 2 : 16;
     wf__dry_wait *more = wf__realloc(stream->waits, room * sizeof *more);
@@ -116,16 +115,16 @@ void wf__dry_stream_wait(wf__dry_stream *stream, uint64_t other, uint64_t positi
   }
   if (stream->wait_count < stream->wait_room)
     stream->waits[stream->wait_count++] = (wf__dry_wait){other, position, stream->issued + 1};
-  pthread_mutex_unlock(&lock);
+  wf__dry_unlock(DRY_LOCK_STREAMS);
 }
 
 void wf__dry_end_capture(const wf__dry_graph *graph) {
-  pthread_mutex_lock(&lock);
+  wf__dry_lock(DRY_LOCK_STREAMS);
   for (int i = 0; i < DRY_DEVICES; i++)
     if (own[i].capture == graph) own[i].capture = NULL;
   for (wf__dry_stream *stream = others; stream; stream = stream->next)
     if (stream->capture == graph) stream->capture = NULL, stream->began_capture = false;
-  pthread_mutex_unlock(&lock);
+  wf__dry_unlock(DRY_LOCK_STREAMS);
 }
 
 /* ---- the runtime's calls ---- */
@@ -134,14 +133,14 @@ DRY_API int cudaStreamCreateWithPriority(void **handle, unsigned flags, int prio
   if (!handle) return wf__dry_error(DRY_INVALID_VALUE);
   wf__dry_stream *stream = wf__dry_handle_new(DRY_STREAM, sizeof *stream);
   if (!stream) return wf__dry_error(DRY_NO_MEMORY);
-  pthread_mutex_lock(&lock);
+  wf__dry_lock(DRY_LOCK_STREAMS);
   stream->id = ++last_id;
   stream->device = current;
   stream->priority = priority > 0 ? 0 : priority < -5 ? -5 : priority;
   stream->flags = flags;
   stream->next = others;
   others = stream;
-  pthread_mutex_unlock(&lock);
+  wf__dry_unlock(DRY_LOCK_STREAMS);
   *handle = stream;
   return DRY_OK;
 }
@@ -153,11 +152,11 @@ DRY_API int cudaStreamCreate(void **handle) { return cudaStreamCreateWithPriorit
 DRY_API int cudaStreamDestroy(void *handle) {
   wf__dry_stream *stream = wf__dry_handle(handle, DRY_STREAM);
   if (!stream) return wf__dry_error(DRY_INVALID_HANDLE);
-  pthread_mutex_lock(&lock);
+  wf__dry_lock(DRY_LOCK_STREAMS);
   wf__dry_stream **link = &others;
   while (*link && *link != stream) link = &(*link)->next;
   if (*link) *link = stream->next;
-  pthread_mutex_unlock(&lock);
+  wf__dry_unlock(DRY_LOCK_STREAMS);
   wf__release(stream->waits);
   wf__dry_handle_free(stream);
   return DRY_OK;

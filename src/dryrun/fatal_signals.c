@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 #include "dryrun/stand_in.h"
 
 static const int fatal[] = {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGTERM};
@@ -23,17 +24,51 @@ static void pass_on(int number, siginfo_t *info, void *context, const struct sig
   }
 }
 
+/* How the alarm was before. */
+typedef struct limit {
+  struct sigaction action;
+  sigset_t mask;
+} limit;
+
+/* What writes needs memory and files, and the thread that holds their locks may be the one that was interrupted: then nothing would come back, and
+ * the alarm ends the process instead. */
+static limit limit_time(void) {
+  enum { SECONDS = 2 };
+  limit before_it;
+  sigset_t alarm_only;
+  struct sigaction usual = {.sa_handler = SIG_DFL};
+  sigemptyset(&alarm_only);
+  sigaddset(&alarm_only, SIGALRM);
+  sigaction(SIGALRM, &usual, &before_it.action);
+  pthread_sigmask(SIG_UNBLOCK, &alarm_only, &before_it.mask);
+  alarm(SECONDS);
+  return before_it;
+}
+
+static void end_limit(const limit *before_it) {
+  alarm(0);
+  sigaction(SIGALRM, &before_it->action, NULL);
+  pthread_sigmask(SIG_SETMASK, &before_it->mask, NULL);
+}
+
+static void write_last(int number, const siginfo_t *info) {
+  static const char why[] =
+      "the program read or wrote device memory as if it were the host's: there is nothing there, it crashes with a GPU as well";
+  wf__dry_happening touched = {
+      .kind = "limit", .what = "device memory touched by the host", .why = why, .device = wf__dry_current_device()};
+  bool touches = (number == SIGSEGV || number == SIGBUS) && wf__dry_is_device(info->si_addr);
+  char ended[32];
+  limit before_it = limit_time();
+  snprintf(ended, sizeof ended, "signal %d", number);
+  wf__dry_write(ended, touches ? &touched : NULL);
+  end_limit(&before_it);
+}
+
 static void handle(int number, siginfo_t *info, void *context) {
   static volatile sig_atomic_t inside;
-  char ended[32];
   if (!inside) {
     inside = 1;
-    if ((number == SIGSEGV || number == SIGBUS) && wf__dry_is_device(info->si_addr))
-      wf__dry_limit(
-          "device memory touched by the host",
-          "the program read or wrote device memory as if it were the host's: there is nothing there, it crashes with a GPU as well");
-    snprintf(ended, sizeof ended, "signal %d", number);
-    wf__dry_write(ended);
+    write_last(number, info);
   }
   for (int i = 0; i < COUNT; i++)
     if (fatal[i] == number) pass_on(number, info, context, &before[i]);

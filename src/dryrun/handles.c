@@ -1,7 +1,7 @@
 /* Which pointers are handles that a program got, and of what: a program that passes another one gets an error, not a fault. */
-#include <pthread.h>
 #include <stdatomic.h>
 #include "base/host.h"
+#include "dryrun/locks.h"
 #include "dryrun/stand_in.h"
 
 typedef struct slot {
@@ -10,10 +10,9 @@ typedef struct slot {
 } slot;
 
 static struct {
-  pthread_mutex_t lock;
   slot *slots;
   size_t room, used; /* room: a power of 2; used: with freed ones */
-} table = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} table;
 
 static size_t home(const void *handle, size_t room) {
   return (size_t)(((uintptr_t)handle >> 4) * 0x9e3779b97f4a7c15u >> 20) & (room - 1);
@@ -54,32 +53,32 @@ static bool make_room(void) {
 
 void *wf__dry_handle_new(wf__dry_kind kind, size_t bytes) {
   void *handle = wf__calloc(1, bytes);
-  pthread_mutex_lock(&table.lock);
+  wf__dry_lock(DRY_LOCK_HANDLES);
   if (handle && make_room()) {
     put(table.slots, table.room, handle, kind);
   } else {
     wf__release(handle);
     handle = NULL;
   }
-  pthread_mutex_unlock(&table.lock);
+  wf__dry_unlock(DRY_LOCK_HANDLES);
   if (!handle) wf_error_take();
   return handle;
 }
 
 void *wf__dry_handle(const void *handle, wf__dry_kind kind) {
-  pthread_mutex_lock(&table.lock);
+  wf__dry_lock(DRY_LOCK_HANDLES);
   slot *at = handle ? find(handle) : NULL;
   void *known = at && at->kind == kind ? at->handle : NULL;
-  pthread_mutex_unlock(&table.lock);
+  wf__dry_unlock(DRY_LOCK_HANDLES);
   return known;
 }
 
 void wf__dry_handle_free(void *handle) {
-  pthread_mutex_lock(&table.lock);
+  wf__dry_lock(DRY_LOCK_HANDLES);
   slot *at = handle ? find(handle) : NULL;
   bool known = at && at->kind;
   if (known) at->kind = 0;
-  pthread_mutex_unlock(&table.lock);
+  wf__dry_unlock(DRY_LOCK_HANDLES);
   if (known) wf__release(handle);
 }
 

@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include "dryrun/locks.h"
 
 typedef void object;
 
@@ -48,7 +49,6 @@ static struct {
 /* INNERMOST: all but the way from a frame to its caller is known. */
 enum { UNTRIED, ABSENT, TRYING, INNERMOST, READY };
 static atomic_int state;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static uintptr_t word(const void *base, int offset) { return *(const uintptr_t *)((const char *)base + offset); }
 static const void *pointer(const void *base, int offset) { return (const void *)(word(base, offset) & ~(uintptr_t)3); }
@@ -216,9 +216,9 @@ static int calibrate(int before) {
 
 /* Python runs this soon on its main thread, with its lock. */
 static int try_again(void *unused) {
-  pthread_mutex_lock(&lock);
+  wf__dry_lock(DRY_LOCK_FRAMES);
   atomic_store(&state, calibrate(atomic_load(&state)));
-  pthread_mutex_unlock(&lock);
+  wf__dry_unlock(DRY_LOCK_FRAMES);
   return 0;
 }
 
@@ -227,14 +227,14 @@ static bool is_ready(void) {
   static int tries;
   int now = atomic_load(&state);
   if (now == READY || now == ABSENT) return now == READY;
-  if (pthread_mutex_trylock(&lock)) return now == INNERMOST;
+  if (!wf__dry_trylock(DRY_LOCK_FRAMES)) return now == INNERMOST;
   now = atomic_load(&state);
   if (now == UNTRIED) now = find_python() ? TRYING : ABSENT;
   if (now == TRYING || now == INNERMOST) now = calibrate(now);
   if ((now == TRYING || now == INNERMOST) && tries < TRIES && !python.has_lock()) python.call_later(try_again, NULL);
   if (now == TRYING && ++tries == 10 * TRIES) now = ABSENT;
   atomic_store(&state, now);
-  pthread_mutex_unlock(&lock);
+  wf__dry_unlock(DRY_LOCK_FRAMES);
   return now >= INNERMOST;
 }
 

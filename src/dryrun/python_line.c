@@ -2,12 +2,12 @@
  * tables by code object, so that it costs little for each launch. */
 #define _GNU_SOURCE
 #include <link.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include "base/host.h"
 #include "dryrun/python_frames.h"
+#include "dryrun/locks.h"
 #include "dryrun/stand_in.h"
 #include "format/string_set.h"
 
@@ -33,7 +33,6 @@ typedef struct memory {
 enum { CODES = 1 << 14, PLACES = 1 << 16, MEMORIES = 1 << 12 };
 
 static struct {
-  pthread_mutex_t lock;
   wf__string_set strings;
   code *codes;     /* by hash of the address; CODES of them */
   uint32_t *slots; /* of places, by hash: number, 0 free */
@@ -41,7 +40,7 @@ static struct {
   uint32_t place_count, code_count;
   memory memories[MEMORIES];
   char torch[4096]; /* PyTorch's folder, with a slash; "": not found yet */
-} known = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} known;
 
 /* Where the last thread that runs Python was: threads without Python (the backward pass) work for it. */
 static _Atomic uint32_t last;
@@ -149,25 +148,18 @@ static uint32_t find_line(wf__python_frame *f) {
 uint32_t wf__dry_python_line(void) {
   wf__python_frame frame;
   if (!wf__python_innermost(&frame)) return atomic_load(&last);
-  pthread_mutex_lock(&known.lock);
+  if (!wf__dry_lock_soon(DRY_LOCK_LINES)) return atomic_load(&last);
   uint32_t number = make_tables() ? find_line(&frame) : 0;
-  pthread_mutex_unlock(&known.lock);
+  wf__dry_unlock(DRY_LOCK_LINES);
   if (number) atomic_store(&last, number);
   return number;
 }
 
 void wf__dry_line_of(uint32_t number, wf__dry_line *line) {
   *line = (wf__dry_line){.line = 0};
-  pthread_mutex_lock(&known.lock);
-  if (number && number < known.place_count) {
-    place p = known.places[number];
-    line->line = p.line;
-    snprintf(line->file, sizeof line->file, "%s", wf__string_set_text(&known.strings, p.file));
-    snprintf(line->function, sizeof line->function, "%s", wf__string_set_text(&known.strings, p.name));
-  }
-  pthread_mutex_unlock(&known.lock);
+  if (!number || number >= known.place_count) return;
+  place p = known.places[number];
+  line->line = p.line;
+  snprintf(line->file, sizeof line->file, "%s", wf__string_set_text(&known.strings, p.file));
+  snprintf(line->function, sizeof line->function, "%s", wf__string_set_text(&known.strings, p.name));
 }
-
-/* A fork while another thread holds the lock would leave it held in the child for ever. */
-static void free_lock_in_child(void) { pthread_mutex_init(&known.lock, NULL); }
-__attribute__((constructor)) static void begin(void) { pthread_atfork(NULL, NULL, free_lock_in_child); }

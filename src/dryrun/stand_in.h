@@ -98,8 +98,9 @@ typedef struct wf__dry_happening {
 void wf__dry_count(const wf__dry_happening *happening);
 /* Something that the estimate doesn't know: said in the report. `why` is static. */
 void wf__dry_limit(const char *what, const char *why);
-/* Writes the file of events now. `ended`: "running", "exit", "signal 11". */
-void wf__dry_write(const char *ended);
+/* Writes the file of events now, with one more (NULL: none). `ended`: "running", "exit", "signal 11". May be called in a handler of signals: it
+ * waits for no lock longer than half a second. */
+void wf__dry_write(const char *ended, const wf__dry_happening *last);
 DRY_API void weft_dry_step(void);
 DRY_API int weft_dry_steps(void);
 
@@ -112,7 +113,7 @@ typedef struct wf__dry_line {
 
 /* The line of the program that is running on this thread: a number, 0 where there is none. Keeps no reference to any of Python's objects. */
 uint32_t wf__dry_python_line(void);
-/* Of a number. */
+/* Of a number; the caller holds the lock of lines. */
 void wf__dry_line_of(uint32_t number, wf__dry_line *line);
 
 /* ---- space.c: address space of devices, pinned memory ---- */
@@ -148,6 +149,11 @@ int wf__dry_host_get(size_t bytes, wf__dry_place place, int device, void **addre
 int wf__dry_host_give(void *address);
 int wf__dry_host_register(void *address, size_t bytes);
 int wf__dry_host_unregister(void *address);
+
+/* ---- device_memory.c ---- */
+
+/* What a device has and what is left of it, in bytes; also for the management library, which is one of its own. */
+DRY_API void weft_dry_memory(int device, size_t *left, size_t *total);
 
 /* ---- contents.c: the few bytes of device memory that are known ---- */
 

@@ -1,6 +1,6 @@
 /* Addresses apart from memory (cuMem*), which PyTorch's expandable segments are made of. Physical memory is a size; where it is mapped doesn't
  * matter to what is counted. */
-#include <pthread.h>
+#include "dryrun/locks.h"
 #include "dryrun/stand_in.h"
 
 #define GRANULARITY ((size_t)2 << 20)
@@ -22,10 +22,9 @@ enum { MAPPINGS = 1 << 16 };
 
 /* The list of what is mapped, by address; few hundred entries, and mapping is rare. */
 static struct {
-  pthread_mutex_t lock;
   physical *list[MAPPINGS];
   size_t count;
-} mapped = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} mapped;
 
 static physical *physical_of(uint64_t handle) { return wf__dry_handle((void *)(uintptr_t)handle, DRY_PHYSICAL); }
 
@@ -71,14 +70,14 @@ DRY_API int cuMemCreate(uint64_t *handle, size_t bytes, const properties *p, uns
   return DRY_OK;
 }
 DRY_API int cuMemRelease(uint64_t handle) {
-  pthread_mutex_lock(&mapped.lock);
+  wf__dry_lock(DRY_LOCK_MAPPED);
   physical *p = physical_of(handle);
   if (p) drop(p);
-  pthread_mutex_unlock(&mapped.lock);
+  wf__dry_unlock(DRY_LOCK_MAPPED);
   return p ? DRY_OK : DRY_INVALID_VALUE;
 }
 DRY_API int cuMemMap(void *address, size_t bytes, size_t offset, uint64_t handle, unsigned long long flags) {
-  pthread_mutex_lock(&mapped.lock);
+  wf__dry_lock(DRY_LOCK_MAPPED);
   physical *p = physical_of(handle);
   bool done = p && mapped.count < MAPPINGS;
   if (done) {
@@ -86,12 +85,12 @@ DRY_API int cuMemMap(void *address, size_t bytes, size_t offset, uint64_t handle
     p->mapped_at = (uintptr_t)address;
     mapped.list[mapped.count++] = p;
   }
-  pthread_mutex_unlock(&mapped.lock);
+  wf__dry_unlock(DRY_LOCK_MAPPED);
   return done ? DRY_OK : DRY_INVALID_VALUE;
 }
 DRY_API int cuMemUnmap(void *address, size_t bytes) {
   uintptr_t from = (uintptr_t)address;
-  pthread_mutex_lock(&mapped.lock);
+  wf__dry_lock(DRY_LOCK_MAPPED);
   for (size_t i = 0; i < mapped.count;) {
     physical *p = mapped.list[i];
     if (p->mapped_at - from >= bytes) {
@@ -102,17 +101,17 @@ DRY_API int cuMemUnmap(void *address, size_t bytes) {
     p->mapped_at = 0;
     drop(p);
   }
-  pthread_mutex_unlock(&mapped.lock);
+  wf__dry_unlock(DRY_LOCK_MAPPED);
   return DRY_OK;
 }
 DRY_API int cuMemSetAccess(void *address, size_t bytes, const void *descriptions, size_t count) { return DRY_OK; }
 DRY_API int cuMemRetainAllocationHandle(uint64_t *handle, void *address) {
   physical *found = NULL;
-  pthread_mutex_lock(&mapped.lock);
+  wf__dry_lock(DRY_LOCK_MAPPED);
   for (size_t i = 0; i < mapped.count && !found; i++)
     if ((uintptr_t)address - mapped.list[i]->mapped_at < mapped.list[i]->bytes) found = mapped.list[i];
   if (found) found->references++;
-  pthread_mutex_unlock(&mapped.lock);
+  wf__dry_unlock(DRY_LOCK_MAPPED);
   *handle = (uintptr_t)found;
   return found ? DRY_OK : DRY_INVALID_VALUE;
 }

@@ -1,0 +1,251 @@
+/* What a program that runs dry leaves behind: the file of what happened, whether it ends by itself or by a signal, and what its children can do. Expected
+ * values are what the programs here do, counted by hand. */
+#define _GNU_SOURCE
+#include <jansson.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "dryrun/dry_program.h"
+#include "test.h"
+
+/* The runtime's declarations, as far as they are used. */
+typedef struct dim3 {
+  unsigned x, y, z;
+} dim3;
+int cudaMalloc(void **address, size_t bytes);
+int cudaFree(void *address);
+int cudaHostAlloc(void **address, size_t bytes, unsigned flags);
+int cudaFreeHost(void *address);
+int cudaMemcpy(void *to, const void *from, size_t bytes, int kind);
+int cudaMemcpyAsync(void *to, const void *from, size_t bytes, int kind, void *stream);
+int cudaStreamCreate(void **stream);
+int cudaStreamDestroy(void *stream);
+int cudaStreamBeginCapture(void *stream, int mode);
+int cudaStreamEndCapture(void *stream, void **graph);
+int cudaDeviceSynchronize(void);
+int cudaGraphInstantiate(void **exec, void *graph, unsigned long long flags);
+int cudaGraphLaunch(void *exec, void *stream);
+int cudaPointerGetAttributes(void *attributes, const void *address);
+int cudaLaunchKernel(const void *function, dim3 grid, dim3 block, void **arguments, size_t shared, void *stream);
+void **__cudaRegisterFatBinary(void *image);
+void __cudaRegisterFunction(void **image, const char *host, char *device_function, const char *name);
+void weft_dry_step(void);
+
+#define MIB ((size_t)1 << 20)
+
+static char folder[256];
+
+/* The row of the child's file with that kind and name, NULL: none. */
+static json_t *row(json_t *rows, const char *kind, const char *what, int step) {
+  size_t i;
+  json_t *r;
+  json_array_foreach(rows, i, r) {
+    const char *k = json_string_value(json_object_get(r, "kind")), *w = json_string_value(json_object_get(r, "what"));
+    if (!strcmp(k, kind) && (!what || (w && !strcmp(w, what))) &&
+        (step < 0 || json_integer_value(json_object_get(r, "step")) == step))
+      return r;
+  }
+  return NULL;
+}
+
+static json_t *run_child(const char *what, int *status) {
+  char path[512], line[8192];
+  pid_t child = fork();
+  if (!child) execl("/proc/self/exe", "child", what, NULL);
+  waitpid(child, status, 0);
+  snprintf(path, sizeof path, "%s/events.%d.jsonl", folder, (int)child);
+  struct stat found;
+  FILE *file = !stat(path, &found) && S_ISREG(found.st_mode) ? fopen(path, "r") : NULL;
+  json_t *rows = json_array();
+  while (file && fgets(line, sizeof line, file)) {
+    json_t *r = json_loads(line, 0, NULL);
+    assert_non_null(r);
+    json_array_append_new(rows, r);
+  }
+  if (file) fclose(file);
+  unlink(path);
+  return rows;
+}
+
+static void expect(json_t *rows, const char *kind, const char *what, int step, int64_t count, int64_t bytes) {
+  json_t *r = row(rows, kind, what, step);
+  if (!r) fail_msg("no row %s %s", kind, what);
+  assert_int_equal(json_integer_value(json_object_get(r, "count")), count);
+  assert_int_equal(json_integer_value(json_object_get(r, "bytes")), bytes);
+}
+
+static void what_happened_is_written_down_by_kind_and_step(void **state) {
+  int status;
+  json_t *rows = run_child("work", &status);
+  assert_int_equal(status, 0);
+  json_t *run = row(rows, "run", NULL, -1);
+  assert_ptr_equal(run, json_array_get(rows, 0));
+  assert_string_equal(json_string_value(json_object_get(run, "ended")), "exit");
+  assert_int_equal(json_integer_value(json_object_get(run, "steps")), 1);
+  expect(rows, "malloc", "cudaMalloc", 0, 2, 6 * (int64_t)MIB);
+  expect(rows, "free", "cudaFree", 1, 1, 4 * (int64_t)MIB);
+  expect(rows, "copy", "Memcpy HtoD (Pageable -> Device)", 0, 3, 300);
+  expect(rows, "copy", "Memcpy HtoD (Pinned -> Device)", 0, 1, 100);
+  expect(rows, "copy", "Memcpy DtoH (Device -> Pageable)", 1, 1, 50);
+  expect(rows, "copy", "Memcpy DtoD (Device -> Device)", 1, 1, 60);
+  expect(rows, "read", NULL, 1, 1, 50);
+  expect(rows, "sync", "cudaDeviceSynchronize", 1, 1, 0);
+  expect(rows, "launch", "my_kernel", 1, 3, 0); /* one by itself, two by launches of a graph */
+  expect(rows, "limit", "cudaCtxResetPersistingL2Cache", 1, 1, 0);
+  assert_true(json_is_true(json_object_get(row(rows, "copy", "Memcpy HtoD (Pageable -> Device)", 0), "blocking")));
+  assert_true(json_is_false(json_object_get(row(rows, "copy", "Memcpy HtoD (Pinned -> Device)", 0), "blocking")));
+  json_decref(rows);
+}
+
+static atomic_bool stop;
+static void *allocate_all_the_time(void *unused) {
+  struct {
+    int type, device;
+    void *on_device, *on_host;
+  } attributes;
+  while (!atomic_load(&stop)) {
+    void *a, *stream;
+    cudaMalloc(&a, 4 * MIB);
+    cudaStreamCreate(&stream);
+    cudaPointerGetAttributes(&attributes, a);
+    cudaStreamDestroy(stream);
+    cudaFree(a);
+  }
+  return NULL;
+}
+
+/* As a worker that loads data asks whether its memory is pinned. */
+static void a_child_is_answered_whatever_other_threads_did_at_the_fork(void **state) {
+  enum { FORKS = 200 };
+  pthread_t thread;
+  pthread_create(&thread, NULL, allocate_all_the_time, NULL);
+  int answered = 0;
+  for (int i = 0; i < FORKS; i++) {
+    int status = 1;
+    pid_t child = fork();
+    if (!child) {
+      void *stream, *a;
+      alarm(10);
+      bool right = !cudaHostAlloc(&a, 16, 0) && !cudaStreamCreate(&stream) && !cudaFreeHost(a);
+      _exit(right ? 0 : 1);
+    }
+    waitpid(child, &status, 0);
+    answered += status == 0;
+    if (status) break;
+  }
+  atomic_store(&stop, true);
+  pthread_join(thread, NULL);
+  assert_int_equal(answered, FORKS);
+}
+
+/* A pipe that nobody reads stands where the file of events belongs: opening it blocks. */
+static void a_signal_ends_the_process_even_if_writing_blocks(void **state) {
+  int status;
+  json_decref(run_child("block", &status));
+  assert_true(WIFSIGNALED(status));
+  assert_int_equal(WTERMSIG(status), SIGALRM);
+}
+
+/* The C++ library's demangler, found by name in the program: here it does what a library's constructors do in another thread while this one waits for the
+ * loader. */
+char *__cxa_demangle(const char *symbol, char *buffer, size_t *bytes, int *status);
+char *__cxa_demangle(const char *symbol, char *buffer, size_t *bytes, int *status) {
+  static char function;
+  __cudaRegisterFunction(__cudaRegisterFatBinary(NULL), &function, NULL, "_Zother");
+  return strdup("shown");
+}
+
+static void names_are_made_while_others_register_kernels(void **state) {
+  int status;
+  json_t *rows = run_child("name", &status);
+  assert_int_equal(status, 0);
+  expect(rows, "launch", "shown", 0, 2, 0);
+  json_decref(rows);
+}
+
+__attribute__((unused)) static void a_host_that_touches_device_memory_is_told_so(void **state) {
+  int status;
+  json_t *rows = run_child("touch", &status);
+  assert_true(WIFSIGNALED(status));
+  assert_int_equal(WTERMSIG(status), SIGSEGV);
+  assert_string_equal(json_string_value(json_object_get(row(rows, "run", NULL, -1), "ended")), "signal 11");
+  assert_non_null(row(rows, "limit", "device memory touched by the host", -1));
+  json_decref(rows);
+}
+
+static void child_works(void) {
+  extern int cudaCtxResetPersistingL2Cache(void);
+  char host[100] = {0}, function = 0;
+  void *a, *b, *pinned, *stream, *graph, *exec;
+  __cudaRegisterFunction(__cudaRegisterFatBinary(NULL), &function, NULL, "my_kernel");
+  cudaMalloc(&a, 4 * MIB);
+  cudaMalloc(&b, 2 * MIB);
+  cudaHostAlloc(&pinned, 100, 0);
+  cudaStreamCreate(&stream);
+  for (int i = 0; i < 3; i++) cudaMemcpyAsync(a, host, 100, 1, stream);
+  cudaMemcpyAsync(a, pinned, 100, 1, stream);
+  weft_dry_step();
+  cudaMemcpy(host, (char *)a + 4096, 50, 2);
+  cudaMemcpy(b, a, 60, 3);
+  cudaDeviceSynchronize();
+  cudaLaunchKernel(&function, (dim3){1, 1, 1}, (dim3){1, 1, 1}, NULL, 0, stream);
+  cudaStreamBeginCapture(stream, 0);
+  cudaLaunchKernel(&function, (dim3){1, 1, 1}, (dim3){1, 1, 1}, NULL, 0, stream);
+  cudaStreamEndCapture(stream, &graph);
+  cudaGraphInstantiate(&exec, graph, 0);
+  cudaGraphLaunch(exec, stream);
+  cudaGraphLaunch(exec, stream);
+  cudaFree(a);
+  cudaCtxResetPersistingL2Cache();
+}
+
+static void child_blocks(void) {
+  char path[512];
+  void *a;
+  cudaMalloc(&a, 4 * MIB);
+  snprintf(path, sizeof path, "%s/events.%d.jsonl", getenv("WEFT_DRY_DIR"), (int)getpid());
+  if (!mkfifo(path, 0600)) raise(SIGTERM);
+}
+
+static void child_names(void) {
+  static char function;
+  alarm(20); /* if it waits for itself */
+  __cudaRegisterFunction(__cudaRegisterFatBinary(NULL), &function, NULL, "_Zmine");
+  for (int i = 0; i < 2; i++) cudaLaunchKernel(&function, (dim3){1, 1, 1}, (dim3){1, 1, 1}, NULL, 0, NULL);
+}
+
+static void child_touches(void) {
+  volatile char *a;
+  cudaMalloc((void **)&a, 4 * MIB);
+  a[5] = 1;
+}
+
+int main(int count, char **arguments) {
+  if (!getenv("WEFT_DRY_DIR")) restart(arguments);
+  if (count > 1 || !strcmp(arguments[0], "child")) {
+    if (!strcmp(arguments[count - 1], "work")) child_works();
+    if (!strcmp(arguments[count - 1], "touch")) child_touches();
+    if (!strcmp(arguments[count - 1], "block")) child_blocks();
+    if (!strcmp(arguments[count - 1], "name")) child_names();
+    return 0;
+  }
+  snprintf(folder, sizeof folder, "%s", getenv("WEFT_DRY_DIR"));
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(what_happened_is_written_down_by_kind_and_step),
+      cmocka_unit_test(a_child_is_answered_whatever_other_threads_did_at_the_fork),
+      cmocka_unit_test(names_are_made_while_others_register_kernels),
+      cmocka_unit_test(a_signal_ends_the_process_even_if_writing_blocks),
+#ifndef __SANITIZE_ADDRESS__ /* whose own handler ends the process */
+      cmocka_unit_test(a_host_that_touches_device_memory_is_told_so),
+#endif
+  };
+  int failed = cmocka_run_group_tests_name("dryrun endings", tests, NULL, NULL);
+  remove_folder();
+  return failed;
+}
