@@ -1,24 +1,24 @@
 /* Kernels: those that a program registers keep their names; a launch does nothing but count one by its name. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
-#include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 #include "base/host.h"
+#include "dryrun/locks.h"
 #include "dryrun/stand_in.h"
 
 /* A kernel; cudaKernel_t, CUfunction and CUkernel are pointers to one. */
 typedef struct kernel {
-  const void *host;   /* the function of the host that stands for it; NULL: none */
-  const char *symbol; /* as compiled: the program's text */
-  const char *shown;  /* as people read it; made at the first launch */
-  int shared_most;    /* dynamic shared memory that was asked for */
+  const void *host;            /* the function of the host that stands for it; NULL: none */
+  const char *symbol;          /* as compiled: the program's text */
+  _Atomic(const char *) shown; /* as people read it; made at the first launch */
+  int shared_most;             /* dynamic shared memory that was asked for */
 } kernel;
 
 static struct {
-  pthread_mutex_t lock;
   kernel **slots; /* by address of the host's function */
   size_t room, count;
-} registry = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} registry;
 
 static size_t home(const void *host, size_t room) {
   return (size_t)(((uintptr_t)host >> 3) * 0x9e3779b97f4a7c15u >> 20) & (room - 1);
@@ -63,9 +63,9 @@ static kernel *add(const void *host, const char *symbol) {
 static kernel *kernel_of(const void *function) {
   kernel *k = wf__dry_handle(function, DRY_KERNEL);
   if (k) return k;
-  pthread_mutex_lock(&registry.lock);
+  wf__dry_lock(DRY_LOCK_KERNELS);
   k = find(function);
-  pthread_mutex_unlock(&registry.lock);
+  wf__dry_unlock(DRY_LOCK_KERNELS);
   return k;
 }
 
@@ -77,7 +77,8 @@ void *wf__dry_kernel_named(const char *name) {
   return k;
 }
 
-/* The C++ library of the program turns symbols into names; without one they stay as they are. */
+/* The C++ library of the program turns symbols into names; without one they stay as they are. No lock may be held: looking it up takes the
+ * loader's, which a thread that registers kernels while a library is loaded holds. */
 static const char *readable(const char *symbol) {
   char *(*demangle)(const char *, char *, size_t *, int *) =
       (char *(*)(const char *, char *, size_t *, int *))dlsym(RTLD_DEFAULT, "__cxa_demangle");
@@ -89,10 +90,9 @@ static const char *readable(const char *symbol) {
 const char *wf__dry_kernel_name(const void *function) {
   kernel *k = kernel_of(function);
   if (!k || !k->symbol) return "a kernel that wasn't registered";
-  pthread_mutex_lock(&registry.lock);
-  if (!k->shown) k->shown = readable(k->symbol);
-  pthread_mutex_unlock(&registry.lock);
-  return k->shown;
+  const char *shown = atomic_load(&k->shown), *made = shown ? NULL : readable(k->symbol);
+  if (made && atomic_compare_exchange_strong(&k->shown, &shown, made)) return made;
+  return shown; /* if another thread was first, the text made here stays unused: it happens once a kernel at most */
 }
 
 void wf__dry_launch(const void *function, void *stream) {
@@ -112,9 +112,9 @@ DRY_API void **__cudaRegisterFatBinary(void *image) {
 DRY_API void __cudaRegisterFatBinaryEnd(void **image) {}
 DRY_API void __cudaUnregisterFatBinary(void **image) { wf__dry_handle_free(image); }
 DRY_API void __cudaRegisterFunction(void **image, const char *host, char *device_function, const char *name) {
-  pthread_mutex_lock(&registry.lock);
+  wf__dry_lock(DRY_LOCK_KERNELS);
   if (!find(host)) add(host, name);
-  pthread_mutex_unlock(&registry.lock);
+  wf__dry_unlock(DRY_LOCK_KERNELS);
 }
 DRY_API void __cudaRegisterVar(void **image) {}
 DRY_API void __cudaRegisterManagedVar(void **image) {}
