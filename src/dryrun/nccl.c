@@ -7,7 +7,7 @@
 #include "dryrun/nccl_comm.h"
 
 enum { INT8 = 0, UINT8, INT32, UINT32, INT64, UINT64, HALF, FLOAT, DOUBLE, BFLOAT16 };
-enum { SUM = 0, PRODUCT, MAXIMUM, MINIMUM };
+enum { SUM = 0, PRODUCT, MAXIMUM, MINIMUM, AVERAGE, CUSTOM };
 
 static size_t bytes_of(int type) {
   static const size_t bytes[] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2};
@@ -48,18 +48,25 @@ DRY_API int ncclCommInitAll(void **comms, int count, const int *devices) {
   return NCCL_OK;
 }
 
+/* Whether each of its ranks is a process: only then do they meet. */
+static bool is_apart(const wf__dry_comm *comm) { return !comm->local || comm->ranks == 1; }
+
 /* Ranks of one colour make a communicator, in the order of their keys. */
 DRY_API int ncclCommSplit(void *handle, int color, int key, void **made, void *config) {
   wf__dry_comm *comm = comm_of(handle);
   *made = NULL;
   if (!comm) return NCCL_INVALID_ARGUMENT;
+  if (!is_apart(comm)) {
+    wf__dry_limit("ncclCommSplit", "ranks of one process don't meet in a dry run: their communicator wasn't split");
+    return NCCL_INVALID_USAGE;
+  }
   int mine[2] = {color, key};
   bool known = true;
   char *all = wf__malloc((size_t)comm->ranks * sizeof mine);
   if (!all) return wf_error_take(), NCCL_SYSTEM_ERROR;
   int code = wf__dry_comm_exchange(comm, mine, &known, sizeof mine, all);
   int rank = 0, ranks = 0;
-  for (int i = 0; i < comm->ranks; i++) {
+  for (int i = 0; code == NCCL_OK && i < comm->ranks; i++) {
     int theirs[2];
     memcpy(theirs, all + (size_t)i * sizeof theirs, sizeof theirs);
     ranks += theirs[0] == color;
@@ -118,6 +125,9 @@ typedef size_t (*combine)(const collective *c, const wf__dry_comm *comm, char *a
 
 static bool is_integer(int type) { return type >= INT8 && type <= UINT64; }
 
+/* Averages, and operations that the program made, are not. */
+static bool is_computed(int operation) { return operation >= SUM && operation <= MINIMUM; }
+
 static int64_t number_at(const char *p, int type) {
   int64_t wide = 0;
   int32_t narrow;
@@ -167,10 +177,12 @@ static size_t broadcast(const collective *c, const wf__dry_comm *comm, char *all
 /* Moves the bytes and leaves in device memory what came. All ranks come here or none: it depends on type and count only. */
 static int move(const collective *c, wf__dry_comm *comm, combine how) {
   size_t bytes = c->count * bytes_of(c->type);
-  char *all = wf__malloc(bytes * ((size_t)comm->ranks + 1)), *mine = all + bytes * (size_t)comm->ranks;
+  char *all = wf__malloc(bytes * ((size_t)comm->ranks + 1));
   if (!all) return wf_error_take(), NCCL_SYSTEM_ERROR;
+  char *mine = all + bytes * (size_t)comm->ranks;
   memset(mine, 0, bytes);
-  bool known = (how == broadcast && comm->rank != c->root) || wf__dry_contents_get(c->from, mine, bytes);
+  bool known = (how == broadcast && comm->rank != c->root) ||
+               (is_computed(c->operation) && wf__dry_contents_get(c->from, mine, bytes));
   int code = wf__dry_comm_exchange(comm, mine, &known, bytes, all);
   size_t result = code == NCCL_OK ? how(c, comm, all) : 0;
   if (result) wf__dry_contents_put(c->to, known ? all : NULL, result);
@@ -180,13 +192,13 @@ static int move(const collective *c, wf__dry_comm *comm, combine how) {
 
 static int run(collective c, combine how) {
   wf__dry_comm *comm = comm_of(c.comm);
-  if (!comm) return NCCL_INVALID_ARGUMENT;
+  if (!comm || c.root < 0 || c.root >= comm->ranks) return NCCL_INVALID_ARGUMENT;
   size_t bytes = c.count * bytes_of(c.type);
   wf__dry_work(c.stream,
                (wf__dry_happening){.kind = "library", .what = c.name, .device = comm->device, .bytes = (int64_t)bytes});
   bool moves = bytes && is_integer(c.type) && bytes * (size_t)comm->ranks <= DRY_CONTENTS_MOST;
   const wf__dry_stream *stream = wf__dry_stream_of(c.stream);
-  if (!moves || (comm->local && comm->ranks > 1) || !stream || wf__dry_capturing(stream)) {
+  if (!moves || !is_apart(comm) || !stream || wf__dry_capturing(stream)) {
     wf__dry_contents_put(c.to, NULL, bytes * (how == gather ? (size_t)comm->ranks : 1));
     return NCCL_OK;
   }
@@ -238,5 +250,5 @@ DRY_API int ncclGroupStart(void) { return NCCL_OK; }
 DRY_API int ncclGroupEnd(void) { return NCCL_OK; }
 DRY_API int ncclRedOpDestroy(int operation, void *comm) { return NCCL_OK; }
 DRY_API int ncclRedOpCreatePreMulSum(int *operation, void *scalar, int type, int where, void *comm) {
-  return *operation = SUM, NCCL_OK;
+  return *operation = CUSTOM, NCCL_OK;
 }

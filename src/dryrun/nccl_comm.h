@@ -5,7 +5,7 @@
 #include "dryrun/stand_in.h"
 
 /* ncclResult_t. */
-enum { NCCL_OK = 0, NCCL_SYSTEM_ERROR = 2, NCCL_INTERNAL_ERROR = 3, NCCL_INVALID_ARGUMENT = 4 };
+enum { NCCL_OK = 0, NCCL_SYSTEM_ERROR = 2, NCCL_INTERNAL_ERROR = 3, NCCL_INVALID_ARGUMENT = 4, NCCL_INVALID_USAGE = 5 };
 
 typedef struct nccl_id {
   char text[128];

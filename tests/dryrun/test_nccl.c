@@ -18,6 +18,7 @@ int ncclAllReduce(const void *from, void *to, size_t count, int type, int operat
 int ncclReduceScatter(const void *from, void *to, size_t count, int type, int operation, void *comm, void *stream);
 int ncclAllGather(const void *from, void *to, size_t count, int type, void *comm, void *stream);
 int ncclBroadcast(const void *from, void *to, size_t count, int type, int root, void *comm, void *stream);
+int ncclRedOpCreatePreMulSum(int *operation, void *scalar, int type, int where, void *comm);
 int cudaMalloc(void **address, size_t bytes);
 int cudaMemcpy(void *to, const void *from, size_t bytes, int kind);
 int cudaMemset(void *at, int value, size_t bytes);
@@ -111,6 +112,44 @@ static bool splits(void *comm, int rank) {
 }
 static void a_part_has_the_order_of_its_keys(void **state) { on_all_ranks(splits); }
 
+static bool averages(void *comm, int rank) {
+  enum { AVERAGE = 4 };
+  int32_t value = 3 * rank, got = 9, custom = SUM;
+  void *a = uploaded(&value, sizeof value), *b = uploaded(&value, sizeof value);
+  ncclAllReduce(a, a, 1, INT32, AVERAGE, comm, NULL);
+  cudaMemcpy(&got, a, sizeof got, DOWN);
+  if (got != 0) return false;
+  got = 9;
+  ncclRedOpCreatePreMulSum(&custom, &value, INT32, 0, comm);
+  ncclAllReduce(b, b, 1, INT32, custom, comm, NULL);
+  cudaMemcpy(&got, b, sizeof got, DOWN);
+  return got == 0;
+}
+static void what_is_not_computed_is_not_known_rather_than_a_sum(void **state) { on_all_ranks(averages); }
+
+static void a_root_that_is_no_rank_is_refused(void **state) {
+  enum { INVALID_ARGUMENT = 4 };
+  nccl_id id;
+  void *comm;
+  int32_t value = 5;
+  assert_int_equal(ncclGetUniqueId(&id), 0);
+  assert_int_equal(ncclCommInitRank(&comm, 1, id, 0), 0);
+  void *a = uploaded(&value, sizeof value);
+  assert_int_equal(ncclBroadcast(a, a, 1, INT32, 1, comm, NULL), INVALID_ARGUMENT);
+  assert_int_equal(ncclBroadcast(a, a, 1, INT32, -1, comm, NULL), INVALID_ARGUMENT);
+  assert_int_equal(ncclBroadcast(a, a, 1, INT32, 0, comm, NULL), 0);
+  assert_int_equal(ncclCommDestroy(comm), 0);
+}
+
+static void ranks_of_one_process_cannot_be_split(void **state) {
+  void *comms[2], *part = comms;
+  assert_int_equal(ncclCommInitAll(comms, 2, NULL), 0);
+  assert_int_not_equal(ncclCommSplit(comms[0], 1, 0, &part, NULL), 0);
+  assert_null(part);
+  ncclCommDestroy(comms[0]);
+  ncclCommDestroy(comms[1]);
+}
+
 static void ranks_of_one_process_do_not_wait_for_each_other(void **state) {
   void *comms[2];
   int rank;
@@ -131,6 +170,9 @@ int main(void) {
       cmocka_unit_test(everyone_gets_what_the_root_has),
       cmocka_unit_test(what_one_rank_does_not_know_is_zero_for_all),
       cmocka_unit_test(a_part_has_the_order_of_its_keys),
+      cmocka_unit_test(what_is_not_computed_is_not_known_rather_than_a_sum),
+      cmocka_unit_test(a_root_that_is_no_rank_is_refused),
+      cmocka_unit_test(ranks_of_one_process_cannot_be_split),
       cmocka_unit_test(ranks_of_one_process_do_not_wait_for_each_other),
   };
   return cmocka_run_group_tests_name("dryrun nccl", tests, NULL, NULL);
