@@ -28,6 +28,7 @@ typedef struct wf_dry_options {
   const char
       *late_folder;    /* of a second run, whose events finish only when they are waited for; NULL: there was none */
   int exit_status;     /* of the program, as the shell has it (128 + signal); -1: not known */
+  int late_status;     /* likewise, of the second run */
   double max_pageable; /* copies with pageable memory a step; NaN: no bound */
   double max_syncs_per_step; /* likewise */
   int rows;                  /* of each table, at most */

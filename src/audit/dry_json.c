@@ -231,6 +231,7 @@ static void put_all(wf__json *j, const wf_dry_run *r) {
   put_places(j, r);
   if (r->has_detail) put_peak(j, r);
   if (r->late_reserved) wf__json_member_int(j, "peak_reserved_bytes_with_late_events", (int64_t)r->late_reserved);
+  if (r->late_failure) wf__json_member_string(j, "late_failure", r->late_failure);
   put_counts(j, r);
   put_lines(j, r);
   put_reads(j, r);

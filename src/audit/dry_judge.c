@@ -14,23 +14,41 @@
 
 wf_dry_options wf_dry_defaults(void) {
   return (wf_dry_options){
-      .search = true, .exit_status = -1, .max_pageable = NAN, .max_syncs_per_step = NAN, .rows = 12};
+      .search = true, .exit_status = -1, .late_status = -1, .max_pageable = NAN, .max_syncs_per_step = NAN, .rows = 12};
 }
 
 /* ---- reading ---------------------------------------------------------------------------------------------------------- */
 
-/* Of the second run only what its processes reserved counts. */
+/* It holds memory longer than the first, so that it's the likelier to run out of it. NULL in *failure: it came through. */
+static wf_status find_late_failure(const wf_dry_run *late, char **failure) {
+  char text[1024];
+  const char *why = wf__dry_why_not(late, text);
+  uint32_t times = 0;
+  for (size_t i = 0; i < late->places.n; i++) times += late->places.at[i].out_of_memory;
+  if (!why && times) {
+    snprintf(text, sizeof text,
+             "It ran out of memory (%u time%s): whether the program fits hangs on when events finish.", times,
+             times == 1 ? "" : "s");
+    why = text;
+  }
+  *failure = why ? wf__strdup(why) : NULL;
+  return why && !*failure ? WF_NO_MEMORY : WF_OK;
+}
+
+/* Of the second run only what its processes reserved counts, and whether it came through. */
 static wf_status read_late(wf_dry_run *run) {
   wf_dry_options o = run->options;
   const char *folder = o.late_folder;
   if (!folder) return WF_OK;
   o.late_folder = NULL;
   o.search = false;
+  o.exit_status = o.late_status;
   wf_dry_run *late = wf_dry_read(folder, &o);
   if (!late) return wf_error_peek().status;
   if (late->places.n) run->late_reserved = late->places.at[late->main_place].reserved;
+  wf_status status = find_late_failure(late, &run->late_failure);
   wf_dry_free(late);
-  return WF_OK;
+  return status;
 }
 
 static wf_status read_all(wf_dry_run *run, const char *folder, const wf_dry_options *o) {
@@ -79,6 +97,7 @@ void wf_dry_free(wf_dry_run *run) {
   for (size_t i = 0; i < run->places.n; i++) wf__release(run->places.at[i].conf);
   wf__release(run->folder);
   wf__release(run->snapshot_path);
+  wf__release(run->late_failure);
   wf__string_set_release(&run->strings);
   wf__release(run->rows.at);
   wf__release(run->storages.at);
@@ -267,7 +286,9 @@ static void say_recording(const teller *t) {
       say(t, "process %lld was ended before it could write its memory history", (long long)r->processes.at[i].pid);
   if (r->damaged) say(t, "%u damaged row%s passed over", r->damaged, r->damaged == 1 ? " was" : "s were");
   for (size_t i = 0; i < r->notes.n; i++) say(t, "%.900s", wf__dry_string(r, r->notes.at[i]));
-  if (wf_dry_wants_late_run(r) && !r->late_reserved)
+  if (r->late_failure)
+    say(t, "the second run, whose events finish only when they are waited for: %.900s", r->late_failure);
+  else if (wf_dry_wants_late_run(r) && !r->late_reserved)
     say(t,
         "memory was freed while another stream still used it: what is reserved depends on when events finish, and here they finish at once");
 }

@@ -154,6 +154,7 @@ struct wf_dry_run {
   wf__dry_counts counts;  /* of the process with the most */
   int64_t warm, steady;   /* steps of the main process: left out, and counted */
   uint64_t late_reserved; /* of the second run; 0: there was none */
+  char *late_failure;     /* why that one's figures aren't those of the whole program; NULL: they are */
 };
 
 static inline const char *wf__dry_string(const wf_dry_run *r, uint32_t string) {

@@ -305,6 +305,18 @@ static void a_second_run_gives_the_other_end_of_the_bracket(void **state) {
   assert_int_equal(run->late_reserved, 80 * MIB);
   char *text = wf_dry_text(run, 80);
   assert_non_null(strstr(text, "Memory is shared between streams: 20.00 MiB are reserved"));
+  assert_null(strstr(text, "the second run"));
+  wf_report_release(text);
+  wf_dry_free(run);
+  o.late_status = 137; /* what it reserved until then is no bracket */
+  run = wf_dry_read(first, &o);
+  assert_non_null(run);
+  char *json = wf_dry_json(run, 0);
+  assert_non_null(strstr(json, "\"late_failure\":\"The program was ended by signal 9."));
+  wf_report_release(json);
+  text = wf_dry_text(run, 200);
+  assert_non_null(
+      strstr(text, "the second run, whose events finish only when they are waited for: The program was ended"));
   wf_report_release(text);
   wf_dry_free(run);
   assert_int_equal(tear_down(state), 0);

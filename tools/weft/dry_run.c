@@ -259,17 +259,20 @@ static wf_dry_run *read_run(options *o, const char *folder) {
 /* Where memory is shared between streams, once more with events that finish late. Without the program's output, which is known already. */
 static wf_dry_run *run_late(options *o, const dry_launch *launch, const char *folder, wf_dry_run *run) {
   char late[4096];
-  int status;
   dry_launch again = *launch;
   again.late = again.quiet = true;
   snprintf(late, sizeof late, "%s/late", folder);
   fprintf(stderr, "weft dry-run: streams share memory; running once more, with events that finish late\n");
-  if (mkdir(late, 0700) || !dry_launch_run(&again, late, &status)) return run;
+  if (mkdir(late, 0700)) {
+    misuse("dry-run", "no second run: %s can't be made: %s", late, strerror(errno));
+    return run;
+  }
+  if (!dry_launch_run(&again, late, &o->report.late_status)) return run;
   o->report.late_folder = late;
   wf_dry_run *both = read_run(o, folder);
   o->report.late_folder = NULL;
   if (!both) {
-    wf_error_take();
+    fail_with_error("dry-run", EXIT_MISUSE); /* what the first one found stays good */
     return run;
   }
   wf_dry_free(run);
