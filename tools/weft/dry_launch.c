@@ -138,21 +138,34 @@ static void pass_on(int number) {
   if (running > 0) kill(running, number);
 }
 
+/* What SIGTERM did before, and what was blocked. */
+typedef struct term {
+  struct sigaction action;
+  sigset_t mask;
+} term;
+
+/* A SIGTERM that comes from here on waits until the child is there. */
+static void hold_term(term *before) {
+  struct sigaction action = {.sa_handler = pass_on, .sa_flags = SA_RESTART};
+  sigset_t only;
+  sigemptyset(&only);
+  sigaddset(&only, SIGTERM);
+  sigprocmask(SIG_BLOCK, &only, &before->mask);
+  sigaction(SIGTERM, &action, &before->action);
+}
+
 static int wait_for(pid_t child) {
   int status = 0;
-  running = child;
-  struct sigaction action = {.sa_handler = pass_on, .sa_flags = SA_RESTART}, before;
-  sigaction(SIGTERM, &action, &before);
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
-  sigaction(SIGTERM, &before, NULL);
   running = 0;
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
 /* The child says through a pipe that closes with exec why it couldn't start the program. */
-static void become(const dry_launch *l, const char *folder, const char *library, int tell) {
+static void become(const dry_launch *l, const char *folder, const char *library, int tell, const sigset_t *mask) {
   signal(SIGINT, SIG_DFL);
   signal(SIGTERM, SIG_DFL);
+  sigprocmask(SIG_SETMASK, mask, NULL);
   redirect(l);
   set_environment(l, folder, library);
   execvp(l->command[0], l->command);
@@ -170,14 +183,19 @@ bool dry_launch_run(const dry_launch *l, const char *folder, int *exit_status) {
     misuse("dry-run", "no pipe: %s", strerror(errno));
     return false;
   }
+  term before;
+  hold_term(&before);
   pid_t child = fork();
-  if (!child) become(l, folder, library, tell[1]);
+  if (!child) become(l, folder, library, tell[1], &before.mask);
   int fork_error = errno;
+  running = child;
+  sigprocmask(SIG_SETMASK, &before.mask, NULL);
   close(tell[1]);
   if (child > 0) {
     while (read(tell[0], &error, sizeof error) < 0 && errno == EINTR) continue;
     *exit_status = wait_for(child);
   }
+  sigaction(SIGTERM, &before.action, NULL);
   close(tell[0]);
   if (child < 0) misuse("dry-run", "the program can't be started: %s", strerror(fork_error));
   else if (error) misuse("dry-run", "%s can't be started: %s", l->command[0], strerror(error));
