@@ -83,9 +83,10 @@ static bool read_list(reader *r, uint32_t *string) {
     if (joined.size) wf__text_put(&joined, " ");
     wf__text_append(&joined, r->scanner.text, r->scanner.size);
   }
-  *string = joined.size ? wf__string_set_add(&r->run->strings, joined.data, joined.size) : 0;
+  bool whole = !joined.status;
+  *string = whole && joined.size ? wf__string_set_add(&r->run->strings, joined.data, joined.size) : 0;
   wf__text_release(&joined);
-  return type == WF__JSON_CLOSE;
+  return whole && *string != UINT32_MAX && type == WF__JSON_CLOSE;
 }
 
 /* The value of a key goes where the table says; one of another type than expected is passed over. False: damaged. */
@@ -293,8 +294,16 @@ static wf_status find_processes(wf_dry_run *run) {
   return status;
 }
 
+/* Texts come from the program and go to terminals and pages: those of several lines become one, what isn't shown as it is becomes '?'. */
+static void make_plain(wf__string_set *strings) {
+  for (size_t i = 0; i < strings->used; i++)
+    if (strings->bytes[i] == '\n' || strings->bytes[i] == '\t' || strings->bytes[i] == '\r') strings->bytes[i] = ' ';
+  wf__string_set_plain(strings);
+}
+
 wf_status wf__dry_read_rows(wf_dry_run *run) {
   WF__TRY(find_processes(run));
   for (uint32_t i = 0; i < run->processes.n; i++) WF__TRY(read_process(run, i));
+  make_plain(&run->strings);
   return WF_OK;
 }

@@ -4,7 +4,6 @@
 #include "audit/file_kind.h"
 #include "audit/snapshot.h"
 #include "base/host.h"
-#include "format/text.h"
 
 bool wf__snap_grow(void *array, size_t item_bytes) {
   struct any {
@@ -68,13 +67,8 @@ static wf_status check_segment(const wf_snapshot *s, const wf__snap_segment *g) 
   return at - g->address == g->size ? WF_OK : bad_segment(s, g, "isn't covered by its blocks");
 }
 
-/* Names come from the file and go to terminals, drawings and pages. */
-static void make_plain(wf__string_set *strings) {
-  for (uint32_t i = 0; i < strings->count; i++) wf__text_plain(strings->bytes + strings->begin[i]);
-}
-
 static wf_status finish(wf_snapshot *s) {
-  make_plain(&s->strings);
+  wf__string_set_plain(&s->strings); /* names come from the file and go to terminals, drawings and pages */
   if (s->segments.n) qsort(s->segments.at, s->segments.n, sizeof *s->segments.at, by_place);
   for (size_t i = 0; i < s->segments.n; i++) {
     const wf__snap_segment *g = &s->segments.at[i];

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/host.h"
+#include "format/text.h"
 
 #define NOTHING UINT32_MAX
 #define STRINGS_MAX ((uint32_t)1 << 30)
@@ -98,6 +99,10 @@ uint32_t wf__string_set_add(wf__string_set *s, const char *text, size_t n) {
   if (WF__UNLIKELY(!s->count) && add(s, slot_of(s, "", 0), "", 0) == NOTHING) return NOTHING;
   uint32_t *slot = slot_of(s, text, n);
   return *slot != NOTHING ? *slot : add(s, slot, text, n);
+}
+
+void wf__string_set_plain(wf__string_set *s) {
+  for (uint32_t i = 0; i < s->count; i++) wf__text_plain(s->bytes + s->begin[i]);
 }
 
 void wf__string_set_release(wf__string_set *s) {

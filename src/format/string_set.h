@@ -19,6 +19,8 @@ WF_TOOLS_API uint32_t wf__string_set_add(wf__string_set *strings, const char *te
 /* Its text, which ends in a zero byte; "" for a number that isn't there. Holds until the next string is added. */
 WF_TOOLS_API const char *wf__string_set_text(const wf__string_set *strings, uint32_t number);
 WF_TOOLS_API size_t wf__string_set_size(const wf__string_set *strings, uint32_t number);
+/* Makes each string plain, as wf__text_plain does. No string is to be added afterwards: the old ones aren't found by their bytes then. */
+WF_TOOLS_API void wf__string_set_plain(wf__string_set *strings);
 WF_TOOLS_API void wf__string_set_release(wf__string_set *strings);
 
 /* A hash of bytes for tables in memory; never written to files. */

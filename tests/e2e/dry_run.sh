@@ -47,10 +47,27 @@ ok "as a page" sh -c '"$1" dry-run --report "$2" --html "$3" >/dev/null && grep 
 ok "the snapshot is PyTorch's" sh -c '"$1" dry-run --report "$2" --snapshot "$3" >/dev/null && cmp "$2/snapshot.7.pickle" "$3"' sh "$weft" "$run" "$work/copy.pickle"
 ok "a page that can't be written" ends 2 "no/such" "$weft" dry-run --report "$run" --html "$work/no/such/page.html"
 
+mkdir "$work/raw"
+esc=$(printf '\033')
+cat >"$work/raw/events.5.jsonl" <<'END'
+{"kind":"run","argv":["a\u001b[2Jb\u009bc.py"],"ended":"exit"}
+{"kind":"sync","what":"cuda\u001b]0;xSync","step":0,"file":"d/e\u001bf.py","line":3,"function":"g\u0007h","count":2}
+{"kind":"limit","what":"\u001bcall","why":"w\u001by","count":1}
+END
+cat >"$work/raw/roles.5.jsonl" <<'END'
+{"kind":"python","state":"cuda","torch":"2.15\u001b"}
+{"kind":"note","text":"n\u001bote"}
+{"kind":"end","ended":"exception","text":"Value\u001bError: two\nlines"}
+END
+ok "what a program's names would do to a terminal is left out" ends 2 "Value?Error: two lines" "$weft" dry-run --report "$work/raw"
+ok "everywhere in the report" sh -c '! grep -q "$1" "$2"' sh "$esc" "$work/output"
+ok "which names them all the same" grep -q "a?.2Jb??c.py" "$work/output"
+
 # ---- misuse ----
 ok "no program is misuse" ends 2 "which program" "$weft" dry-run
 ok "a GPU that there isn't" ends 2 "there is no GPU 'gtx1'" "$weft" dry-run --gpu gtx1 -- true
 ok "a size that is none" ends 2 "24GiB" "$weft" dry-run --mem lots -- true
+ok "a size beyond all" ends 2 "24GiB" "$weft" dry-run --mem inf -- true
 ok "a bound that is none" ends 2 "0 or more" "$weft" dry-run --max-pageable -1 -- true
 ok "a folder that isn't there" ends 2 "No such file" "$weft" dry-run --report "$work/nothing"
 ok "a folder without a run" sh -c 'mkdir "$2" && "$1" dry-run --report "$2" 2>&1 | grep -q "no program was recorded"' sh "$weft" "$work/empty"
