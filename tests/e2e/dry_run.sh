@@ -95,6 +95,18 @@ ok "a sitecustomize of the user's own runs as well" sh -c 'PYTHONPATH="$3" "$1" 
 ok "what it says goes to standard error under --json" sh -c '"$1" dry-run --json -- python3 "$2" 0 2>/dev/null | python3 -c "import json,sys; assert json.load(sys.stdin)[\"verdict\"] == \"unjudged\""' sh "$weft" "$work/plain.py"
 ok "--keep leaves what was recorded" sh -c '"$1" dry-run --keep "$3" -- python3 "$2" 0 >/dev/null 2>&1; ls "$3" | grep -q roles' sh "$weft" "$work/plain.py" "$work/kept"
 ok "and without it nothing is left" sh -c 'mkdir "$3" && TMPDIR="$3" "$1" dry-run -- python3 "$2" 0 >/dev/null 2>&1; [ -z "$(ls "$3")" ]' sh "$weft" "$work/plain.py" "$work/tmp"
+cat >"$work/term.py" <<'END'
+import os, signal, sys, time
+import weft_dry
+weft_dry._catch_term()
+try:
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(5)
+except SystemExit as end:
+    sys.exit(0 if end.code == 143 else 3)
+END
+stand_in=$(find "$build" -name libweft-dry.so | head -n 1)
+ok "SIGTERM ends Python in order, beside the stand-in's handler" env LD_PRELOAD="$stand_in" WEFT_DRY_DIR="$work/tmp" PYTHONPATH="$root/src/dryrun" python3 "$work/term.py"
 mkdir "$work/fake" "$work/fake/torch"
 cat >"$work/fake/torch/__init__.py" <<'END'
 from . import version

@@ -55,8 +55,9 @@ bool parse_bytes(const char *text, int64_t *bytes) {
     if (*end == 'i') end++;
   }
   if (*end == 'B') end++;
+  if (*end || !(value < 1e18)) return false; /* before the conversion, which is undefined beyond */
   *bytes = (int64_t)value;
-  return !*end && value < 1e18;
+  return true;
 }
 
 const char *short_dtype(wf_dtype dtype) {
