@@ -332,7 +332,9 @@ def _catch_term():
     def end(number, frame):
         raise SystemExit(128 + number)
 
-    if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) == signal.SIG_DFL:
+    # None: the stand-in driver's own handler, which knows nothing of Python
+    unhandled = signal.getsignal(signal.SIGTERM) in (signal.SIG_DFL, None)
+    if threading.current_thread() is threading.main_thread() and unhandled:
         signal.signal(signal.SIGTERM, end)
 
 
