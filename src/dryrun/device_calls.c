@@ -1,4 +1,5 @@
 /* Devices as the runtime and the driver hand them out: how many, which is current, contexts (one a device), peers, versions. */
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include "dryrun/stand_in.h"
@@ -63,15 +64,17 @@ DRY_API int cudaDeviceCanAccessPeer(int *can, int device, int peer) {
   *can = device != peer;
   return DRY_OK;
 }
+static atomic_bool enabled[DRY_DEVICES][DRY_DEVICES];
 DRY_API int cudaDeviceEnablePeerAccess(int peer, unsigned flags) {
-  static bool enabled[DRY_DEVICES][DRY_DEVICES];
-  if (!is_device(peer)) return wf__dry_error(DRY_INVALID_DEVICE);
-  bool *on = &enabled[wf__dry_current_device()][peer];
-  if (*on) return wf__dry_error(DRY_PEER_ALREADY_ENABLED);
-  *on = true;
-  return DRY_OK;
+  if (!is_device(peer) || peer == wf__dry_current_device()) return wf__dry_error(DRY_INVALID_DEVICE);
+  bool was = atomic_exchange(&enabled[wf__dry_current_device()][peer], true);
+  return was ? wf__dry_error(DRY_PEER_ALREADY_ENABLED) : DRY_OK;
 }
-DRY_API int cudaDeviceDisablePeerAccess(int peer) { return DRY_OK; }
+DRY_API int cudaDeviceDisablePeerAccess(int peer) {
+  if (!is_device(peer)) return wf__dry_error(DRY_INVALID_DEVICE);
+  bool was = atomic_exchange(&enabled[wf__dry_current_device()][peer], false);
+  return was ? DRY_OK : wf__dry_error(DRY_PEER_NOT_ENABLED);
+}
 DRY_API int cudaProfilerStart(void) { return DRY_OK; }
 DRY_API int cudaProfilerStop(void) { return DRY_OK; }
 
@@ -166,4 +169,9 @@ DRY_API int cuCtxGetStreamPriorityRange(int *least, int *greatest) {
 }
 DRY_API int cuCtxSetLimit(int limit, size_t value) { return DRY_OK; }
 DRY_API int cuCtxGetLimit(size_t *value, int limit) { return cudaDeviceGetLimit(value, limit); }
-DRY_API int cuStreamGetCtx(void *stream, void **context) { return cuCtxGetCurrent(context); }
+DRY_API int cuStreamGetCtx(void *handle, void **context) {
+  const wf__dry_stream *stream = wf__dry_stream_of(handle);
+  if (!stream) return DRY_INVALID_HANDLE;
+  *context = &contexts[wf__dry_stream_device(stream)];
+  return DRY_OK;
+}

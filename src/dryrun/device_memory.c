@@ -74,11 +74,17 @@ DRY_API int cudaHostGetDevicePointer(void **device, void *host, unsigned flags) 
   return DRY_OK;
 }
 
-DRY_API int cudaMemGetInfo(size_t *left, size_t *total) {
+DRY_API void weft_dry_memory(int device, size_t *left, size_t *total) {
   const wf__dry_settings *s = wf__dry_settings_get();
-  int64_t now = s->memory - s->gpu.context_bytes - wf__dry_device_used(wf__dry_current_device());
-  if (left) *left = now > 0 ? (size_t)now : 0;
-  if (total) *total = (size_t)s->memory;
+  int64_t now = s->memory - s->gpu.context_bytes - wf__dry_device_used(device);
+  *left = now > 0 ? (size_t)now : 0;
+  *total = (size_t)s->memory;
+}
+DRY_API int cudaMemGetInfo(size_t *left, size_t *total) {
+  size_t now, all;
+  weft_dry_memory(wf__dry_current_device(), &now, &all);
+  if (left) *left = now;
+  if (total) *total = all;
   return DRY_OK;
 }
 
@@ -105,8 +111,15 @@ DRY_API int cudaPointerGetAttributes(pointer_attributes *attributes, const void 
 
 /* ---- memory pools: one a device, which is only a name ---- */
 
+static char pools[DRY_DEVICES];
+
+/* One that the program made is taken for the current device's. */
+static int device_of_pool(const void *pool) {
+  const char *p = pool;
+  return p >= pools && p < pools + DRY_DEVICES ? (int)(p - pools) : wf__dry_current_device();
+}
+
 DRY_API int cudaDeviceGetDefaultMemPool(void **pool, int device) {
-  static char pools[DRY_DEVICES];
   if (device < 0 || device >= wf__dry_settings_get()->devices) return wf__dry_error(DRY_INVALID_DEVICE);
   *pool = &pools[device];
   return DRY_OK;
@@ -114,7 +127,7 @@ DRY_API int cudaDeviceGetDefaultMemPool(void **pool, int device) {
 DRY_API int cudaDeviceGetMemPool(void **pool, int device) { return cudaDeviceGetDefaultMemPool(pool, device); }
 DRY_API int cudaMemPoolSetAttribute(void *pool, int attribute, void *value) { return DRY_OK; }
 DRY_API int cudaMemPoolGetAttribute(void *pool, int attribute, void *value) {
-  uint64_t bytes = (uint64_t)wf__dry_device_used(wf__dry_current_device());
+  uint64_t bytes = (uint64_t)wf__dry_device_used(device_of_pool(pool));
   if (attribute >= 5) memcpy(value, &bytes, sizeof bytes); /* reserved and used, now and at most */
   else memset(value, 0, sizeof(int));
   return DRY_OK;

@@ -80,9 +80,9 @@ typedef struct memory_info {
   unsigned long long total, free, used;
 } memory_info;
 DRY_API int nvmlDeviceGetMemoryInfo(const void *device, memory_info *info) {
-  int cudaMemGetInfo(size_t *, size_t *);
   size_t left, total;
-  cudaMemGetInfo(&left, &total);
+  if (index_of(device) < 0 || index_of(device) >= count()) return NVML_INVALID;
+  weft_dry_memory(index_of(device), &left, &total);
   *info = (memory_info){total, left, total - left};
   return NVML_OK;
 }

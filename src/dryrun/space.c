@@ -5,10 +5,10 @@
  * them; the lowest gap that fits is taken, as the driver does, so that the order in which PyTorch's allocator sorts free blocks by address is the
  * same in every run. */
 #define _GNU_SOURCE
-#include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
 #include "base/host.h"
+#include "dryrun/locks.h"
 #include "dryrun/stand_in.h"
 
 #define MIB ((size_t)1 << 20)
@@ -34,12 +34,11 @@ static const part parts[] = {
 enum { LARGE, SMALL, RESERVED };
 
 static struct {
-  pthread_mutex_t lock;
   wf__dry_range *ranges; /* sorted by address */
   size_t count, room;
   int64_t large[DRY_DEVICES], small[DRY_DEVICES], physical[DRY_DEVICES];
   bool mapped[DRY_DEVICES];
-} space = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} space;
 
 static uintptr_t base_of(int device) { return BASE + (uintptr_t)device * OF_DEVICE; }
 static size_t round_up(size_t bytes, size_t to) { return (bytes + to - 1) / to * to; }
@@ -117,6 +116,12 @@ static bool map_device(int device) {
   return space.mapped[device] = true;
 }
 
+/* Which part of its device's addresses a range lies in. By its length one can't say: small ones are rounded up to what large ones begin at. */
+static int part_of(const wf__dry_range *range) {
+  uintptr_t offset = range->start - base_of(range->device);
+  return offset < parts[SMALL].from ? LARGE : offset < parts[RESERVED].from ? SMALL : RESERVED;
+}
+
 static void *place(int device, int which, size_t bytes) {
   uintptr_t at = map_device(device) ? gap(device, &parts[which], bytes) : 0;
   return at && insert((wf__dry_range){at, bytes, device, DRY_DEVICE, false}) ? (void *)at : NULL;
@@ -135,10 +140,10 @@ static bool has_room(int device, int64_t more) {
 /* ---- devices ---- */
 
 bool wf__dry_range_of(const void *address, wf__dry_range *range) {
-  pthread_mutex_lock(&space.lock);
+  wf__dry_lock(DRY_LOCK_SPACE);
   const wf__dry_range *found = containing((uintptr_t)address);
   if (found) *range = *found;
-  pthread_mutex_unlock(&space.lock);
+  wf__dry_unlock(DRY_LOCK_SPACE);
   return found != NULL;
 }
 
@@ -168,66 +173,66 @@ static int get_large(int device, size_t asked, void **address) {
 int wf__dry_device_get(int device, size_t bytes, void **address) {
   *address = NULL;
   if (!bytes) return DRY_OK;
-  pthread_mutex_lock(&space.lock);
+  wf__dry_lock(DRY_LOCK_SPACE);
   int code = bytes < SMALL_BELOW ? get_small(device, bytes, address) : get_large(device, bytes, address);
-  pthread_mutex_unlock(&space.lock);
+  wf__dry_unlock(DRY_LOCK_SPACE);
   return code;
 }
 
 int wf__dry_device_give(void *address) {
-  pthread_mutex_lock(&space.lock);
+  wf__dry_lock(DRY_LOCK_SPACE);
   wf__dry_range *range = containing((uintptr_t)address);
-  bool known = range && range->start == (uintptr_t)address && range->place == DRY_DEVICE;
+  int part = range && range->place == DRY_DEVICE ? part_of(range) : RESERVED;
+  bool known = part != RESERVED && range->start == (uintptr_t)address;
   if (known) {
-    bool small = range->bytes < SMALL_BELOW;
-    (small ? space.small : space.large)[range->device] -= (int64_t)range->bytes;
+    (part == SMALL ? space.small : space.large)[range->device] -= (int64_t)range->bytes;
     erase(range);
   }
-  pthread_mutex_unlock(&space.lock);
+  wf__dry_unlock(DRY_LOCK_SPACE);
   return known ? DRY_OK : DRY_INVALID_VALUE;
 }
 
 int64_t wf__dry_device_used(int device) {
-  pthread_mutex_lock(&space.lock);
+  wf__dry_lock(DRY_LOCK_SPACE);
   int64_t bytes = used(device);
-  pthread_mutex_unlock(&space.lock);
+  wf__dry_unlock(DRY_LOCK_SPACE);
   return bytes;
 }
 
 int wf__dry_physical_get(int device, size_t bytes) {
-  pthread_mutex_lock(&space.lock);
+  wf__dry_lock(DRY_LOCK_SPACE);
   bool fits = bytes <= TIB && has_room(device, (int64_t)bytes);
   if (fits) space.physical[device] += (int64_t)bytes;
-  pthread_mutex_unlock(&space.lock);
+  wf__dry_unlock(DRY_LOCK_SPACE);
   return fits ? DRY_OK : DRY_NO_MEMORY;
 }
 
 void wf__dry_physical_give(int device, size_t bytes) {
-  pthread_mutex_lock(&space.lock);
+  wf__dry_lock(DRY_LOCK_SPACE);
   space.physical[device] -= (int64_t)bytes;
-  pthread_mutex_unlock(&space.lock);
+  wf__dry_unlock(DRY_LOCK_SPACE);
 }
 
 void *wf__dry_reserve(size_t bytes) {
-  pthread_mutex_lock(&space.lock);
+  wf__dry_lock(DRY_LOCK_SPACE);
   void *address = bytes && bytes <= 2 * TIB ? place(wf__dry_current_device(), RESERVED, round_up(bytes, PAGE)) : NULL;
-  pthread_mutex_unlock(&space.lock);
+  wf__dry_unlock(DRY_LOCK_SPACE);
   return address;
 }
 
 void wf__dry_unreserve(void *address) {
-  pthread_mutex_lock(&space.lock);
+  wf__dry_lock(DRY_LOCK_SPACE);
   wf__dry_range *range = containing((uintptr_t)address);
   if (range && range->start == (uintptr_t)address) erase(range);
-  pthread_mutex_unlock(&space.lock);
+  wf__dry_unlock(DRY_LOCK_SPACE);
 }
 
 /* ---- host memory ---- */
 
 static bool insert_locked(wf__dry_range range) {
-  pthread_mutex_lock(&space.lock);
+  wf__dry_lock(DRY_LOCK_SPACE);
   bool done = insert(range);
-  pthread_mutex_unlock(&space.lock);
+  wf__dry_unlock(DRY_LOCK_SPACE);
   return done;
 }
 
@@ -249,13 +254,13 @@ int wf__dry_host_get(size_t asked, wf__dry_place place, int device, void **addre
 /* Takes a host range off the list; 0 bytes: it wasn't one. */
 static wf__dry_range take_host(void *address, bool registered) {
   wf__dry_range taken = {0};
-  pthread_mutex_lock(&space.lock);
+  wf__dry_lock(DRY_LOCK_SPACE);
   wf__dry_range *range = containing((uintptr_t)address);
   if (range && range->start == (uintptr_t)address && range->place != DRY_DEVICE && range->registered == registered) {
     taken = *range;
     erase(range);
   }
-  pthread_mutex_unlock(&space.lock);
+  wf__dry_unlock(DRY_LOCK_SPACE);
   return taken;
 }
 

@@ -10,6 +10,7 @@ static void restart(char **arguments) {
   setenv("WEFT_DRY_GPU", "t4", 1);
   setenv("WEFT_DRY_GPUS", "2", 1);
   setenv("WEFT_DRY_MEM", "1073741824", 1);
+  setenv("WEFT_DRY_CONTEXT", "314572800", 1);
   setenv("WEFT_DRY_EVENTS", "lazy", 1);
   const char *temporary = getenv("TMPDIR");
   char name[256];

@@ -1,14 +1,11 @@
-/* The stand-in driver through the CUDA runtime's calls, as a C program would use them: memory, copies, streams, events, capture and graphs, errors, and
- * the file of what happened. Expected values are CUDA's documented behaviour and arithmetic. */
+/* The stand-in driver through the CUDA runtime's calls, as a C program would use them: memory, copies, streams, events, capture and graphs, errors.
+ * Expected values are CUDA's documented behaviour and arithmetic. */
 #define _GNU_SOURCE
-#include <jansson.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
+#include "dryrun/dry_program.h"
 #include "test.h"
 
 /* The runtime's declarations, as far as they are used. */
@@ -37,6 +34,12 @@ int cudaMemGetInfo(size_t *left, size_t *total);
 int cudaMemcpy(void *to, const void *from, size_t bytes, int kind);
 int cudaMemcpyAsync(void *to, const void *from, size_t bytes, int kind, void *stream);
 int cudaMemset(void *at, int value, size_t bytes);
+int cudaDeviceEnablePeerAccess(int peer, unsigned flags);
+int cudaDeviceDisablePeerAccess(int peer);
+int cudaDeviceGetDefaultMemPool(void **pool, int device);
+int cudaMemPoolGetAttribute(void *pool, int attribute, void *value);
+int cuCtxGetCurrent(void **context);
+int cuStreamGetCtx(void *stream, void **context);
 int cudaStreamCreate(void **stream);
 int cudaStreamDestroy(void *stream);
 int cudaStreamSynchronize(void *stream);
@@ -65,12 +68,8 @@ int cudaLaunchKernel(const void *function, dim3 grid, dim3 block, void **argumen
 int cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const void *function, int threads, size_t shared);
 int cudaGetDriverEntryPointByVersion(const char *name, void **function, unsigned version, unsigned long long flags,
                                      int *status);
-void **__cudaRegisterFatBinary(void *image);
-void __cudaRegisterFunction(void **image, const char *host, char *device_function, const char *name);
 int cublasCreate_v2(void **handle);
 int cusolverDnSgetrf_bufferSize(void *handle, int m, int n, float *a, int lda, int *work);
-void weft_dry_step(void);
-int weft_dry_steps(void);
 
 #define MIB ((size_t)1 << 20)
 #define MEMORY 1073741824   /* WEFT_DRY_MEM of this program */
@@ -96,6 +95,48 @@ static void large_allocations_take_whole_pages_and_give_them_back(void **state) 
   assert_int_equal(cudaFree(a), OK);
   assert_int_equal(cudaFree(b), OK);
   assert_int_equal(left_now(), MEMORY - CONTEXT);
+}
+
+static void requests_just_below_a_mebibyte_are_given_back_as_they_were_taken(void **state) {
+  void *a, *b;
+  for (int i = 0; i < 3; i++) {
+    assert_int_equal(cudaMalloc(&a, MIB - 511), OK);
+    assert_int_equal(cudaMalloc(&b, MIB - 1), OK);
+    assert_int_equal(left_now(), MEMORY - CONTEXT - 2 * MIB); /* both in one page */
+    assert_int_equal(cudaFree(a), OK);
+    assert_int_equal(cudaFree(b), OK);
+    assert_int_equal(left_now(), MEMORY - CONTEXT);
+  }
+}
+
+static void peers_are_enabled_and_disabled_once(void **state) {
+  enum { ALREADY = 704, NOT_ENABLED = 705 };
+  assert_int_equal(cudaDeviceDisablePeerAccess(1), NOT_ENABLED);
+  for (int i = 0; i < 2; i++) {
+    assert_int_equal(cudaDeviceEnablePeerAccess(1, 0), OK);
+    assert_int_equal(cudaDeviceEnablePeerAccess(1, 0), ALREADY);
+    assert_int_equal(cudaDeviceDisablePeerAccess(1), OK);
+  }
+  assert_int_equal(cudaDeviceEnablePeerAccess(0, 0), INVALID_DEVICE); /* itself */
+  cudaGetLastError();
+}
+
+static void a_stream_and_a_pool_answer_for_their_own_device(void **state) {
+  enum { RESERVED_NOW = 5 };
+  void *stream, *pool, *own, *of_stream, *a;
+  uint64_t used = 0;
+  cudaSetDevice(1);
+  cudaStreamCreate(&stream);
+  cudaMalloc(&a, 4 * MIB);
+  cuCtxGetCurrent(&own);
+  cudaSetDevice(0);
+  assert_int_equal(cuStreamGetCtx(stream, &of_stream), OK);
+  assert_ptr_equal(of_stream, own);
+  cudaDeviceGetDefaultMemPool(&pool, 1);
+  cudaMemPoolGetAttribute(pool, RESERVED_NOW, &used);
+  assert_int_equal(used, 4 * MIB);
+  cudaFree(a);
+  cudaStreamDestroy(stream);
 }
 
 static void the_lowest_gap_is_taken_again(void **state) {
@@ -335,139 +376,14 @@ static void entries_of_the_table_write_their_results(void **state) {
   assert_int_equal(work, 0);
 }
 
-/* ---- the file of events ---- */
-
-static char folder[256];
-
-/* The row of the child's file with that kind and name, NULL: none. */
-static json_t *row(json_t *rows, const char *kind, const char *what, int step) {
-  size_t i;
-  json_t *r;
-  json_array_foreach(rows, i, r) {
-    const char *k = json_string_value(json_object_get(r, "kind")), *w = json_string_value(json_object_get(r, "what"));
-    if (!strcmp(k, kind) && (!what || (w && !strcmp(w, what))) &&
-        (step < 0 || json_integer_value(json_object_get(r, "step")) == step))
-      return r;
-  }
-  return NULL;
-}
-
-static json_t *run_child(const char *what, int *status) {
-  char path[512], line[8192];
-  pid_t child = fork();
-  if (!child) execl("/proc/self/exe", "child", what, NULL);
-  waitpid(child, status, 0);
-  snprintf(path, sizeof path, "%s/events.%d.jsonl", folder, (int)child);
-  FILE *file = fopen(path, "r");
-  json_t *rows = json_array();
-  while (file && fgets(line, sizeof line, file)) {
-    json_t *r = json_loads(line, 0, NULL);
-    assert_non_null(r);
-    json_array_append_new(rows, r);
-  }
-  if (file) fclose(file);
-  unlink(path);
-  return rows;
-}
-
-static void expect(json_t *rows, const char *kind, const char *what, int step, int64_t count, int64_t bytes) {
-  json_t *r = row(rows, kind, what, step);
-  if (!r) fail_msg("no row %s %s", kind, what);
-  assert_int_equal(json_integer_value(json_object_get(r, "count")), count);
-  assert_int_equal(json_integer_value(json_object_get(r, "bytes")), bytes);
-}
-
-static void what_happened_is_written_down_by_kind_and_step(void **state) {
-  int status;
-  json_t *rows = run_child("work", &status);
-  assert_int_equal(status, 0);
-  json_t *run = row(rows, "run", NULL, -1);
-  assert_ptr_equal(run, json_array_get(rows, 0));
-  assert_string_equal(json_string_value(json_object_get(run, "ended")), "exit");
-  assert_int_equal(json_integer_value(json_object_get(run, "steps")), 1);
-  expect(rows, "malloc", "cudaMalloc", 0, 2, 6 * (int64_t)MIB);
-  expect(rows, "free", "cudaFree", 1, 1, 4 * (int64_t)MIB);
-  expect(rows, "copy", "Memcpy HtoD (Pageable -> Device)", 0, 3, 300);
-  expect(rows, "copy", "Memcpy HtoD (Pinned -> Device)", 0, 1, 100);
-  expect(rows, "copy", "Memcpy DtoH (Device -> Pageable)", 1, 1, 50);
-  expect(rows, "copy", "Memcpy DtoD (Device -> Device)", 1, 1, 60);
-  expect(rows, "read", NULL, 1, 1, 50);
-  expect(rows, "sync", "cudaDeviceSynchronize", 1, 1, 0);
-  expect(rows, "launch", "my_kernel", 1, 3, 0); /* one by itself, two by launches of a graph */
-  expect(rows, "limit", "cudaCtxResetPersistingL2Cache", 1, 1, 0);
-  assert_true(json_is_true(json_object_get(row(rows, "copy", "Memcpy HtoD (Pageable -> Device)", 0), "blocking")));
-  assert_true(json_is_false(json_object_get(row(rows, "copy", "Memcpy HtoD (Pinned -> Device)", 0), "blocking")));
-  json_decref(rows);
-}
-
-__attribute__((unused)) static void a_host_that_touches_device_memory_is_told_so(void **state) {
-  int status;
-  json_t *rows = run_child("touch", &status);
-  assert_true(WIFSIGNALED(status));
-  assert_int_equal(WTERMSIG(status), SIGSEGV);
-  assert_string_equal(json_string_value(json_object_get(row(rows, "run", NULL, -1), "ended")), "signal 11");
-  assert_non_null(row(rows, "limit", "device memory touched by the host", -1));
-  json_decref(rows);
-}
-
-static void child_works(void) {
-  extern int cudaCtxResetPersistingL2Cache(void);
-  char host[100] = {0}, function = 0;
-  void *a, *b, *pinned, *stream, *graph, *exec;
-  __cudaRegisterFunction(__cudaRegisterFatBinary(NULL), &function, NULL, "my_kernel");
-  cudaMalloc(&a, 4 * MIB);
-  cudaMalloc(&b, 2 * MIB);
-  cudaHostAlloc(&pinned, 100, 0);
-  cudaStreamCreate(&stream);
-  for (int i = 0; i < 3; i++) cudaMemcpyAsync(a, host, 100, 1, stream);
-  cudaMemcpyAsync(a, pinned, 100, 1, stream);
-  weft_dry_step();
-  cudaMemcpy(host, (char *)a + 4096, 50, 2);
-  cudaMemcpy(b, a, 60, 3);
-  cudaDeviceSynchronize();
-  cudaLaunchKernel(&function, (dim3){1, 1, 1}, (dim3){1, 1, 1}, NULL, 0, stream);
-  cudaStreamBeginCapture(stream, 0);
-  cudaLaunchKernel(&function, (dim3){1, 1, 1}, (dim3){1, 1, 1}, NULL, 0, stream);
-  cudaStreamEndCapture(stream, &graph);
-  cudaGraphInstantiate(&exec, graph, 0);
-  cudaGraphLaunch(exec, stream);
-  cudaGraphLaunch(exec, stream);
-  cudaFree(a);
-  cudaCtxResetPersistingL2Cache();
-}
-
-static void child_touches(void) {
-  volatile char *a;
-  cudaMalloc((void **)&a, 4 * MIB);
-  a[5] = 1;
-}
-
-/* Starts itself again with the settings that the stand-in reads when it is loaded. */
-static void restart(char **arguments) {
-  setenv("WEFT_DRY_GPU", "t4", 1);
-  setenv("WEFT_DRY_GPUS", "2", 1);
-  setenv("WEFT_DRY_MEM", "1073741824", 1);
-  setenv("WEFT_DRY_CONTEXT", "314572800", 1);
-  setenv("WEFT_DRY_EVENTS", "lazy", 1);
-  const char *temporary = getenv("TMPDIR");
-  char name[256];
-  snprintf(name, sizeof name, "%s/weft-dry-XXXXXX", temporary ? temporary : P_tmpdir);
-  if (!mkdtemp(name)) return;
-  setenv("WEFT_DRY_DIR", name, 1);
-  execv("/proc/self/exe", arguments);
-}
-
 int main(int count, char **arguments) {
   if (!getenv("WEFT_DRY_DIR")) restart(arguments);
-  if (count > 1 || !strcmp(arguments[0], "child")) {
-    if (!strcmp(arguments[count - 1], "work")) child_works();
-    if (!strcmp(arguments[count - 1], "touch")) child_touches();
-    return 0;
-  }
-  snprintf(folder, sizeof folder, "%s", getenv("WEFT_DRY_DIR"));
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(memory_is_the_device_s_less_the_context),
       cmocka_unit_test(large_allocations_take_whole_pages_and_give_them_back),
+      cmocka_unit_test(requests_just_below_a_mebibyte_are_given_back_as_they_were_taken),
+      cmocka_unit_test(peers_are_enabled_and_disabled_once),
+      cmocka_unit_test(a_stream_and_a_pool_answer_for_their_own_device),
       cmocka_unit_test(the_lowest_gap_is_taken_again),
       cmocka_unit_test(more_than_there_is_is_refused_and_takes_nothing),
       cmocka_unit_test(nothing_and_null_are_fine_and_strangers_are_refused),
@@ -482,15 +398,8 @@ int main(int count, char **arguments) {
       cmocka_unit_test(entry_points_are_found_by_name_in_their_newest_form),
       cmocka_unit_test(expandable_segments_count_what_is_mapped),
       cmocka_unit_test(entries_of_the_table_write_their_results),
-      cmocka_unit_test(what_happened_is_written_down_by_kind_and_step),
-#ifndef __SANITIZE_ADDRESS__ /* whose own handler ends the process */
-      cmocka_unit_test(a_host_that_touches_device_memory_is_told_so),
-#endif
   };
   int failed = cmocka_run_group_tests_name("dryrun runtime", tests, NULL, NULL);
-  char path[512];
-  snprintf(path, sizeof path, "%s/events.%d.jsonl", folder, (int)getpid());
-  unlink(path);
-  rmdir(folder);
+  remove_folder();
   return failed;
 }
