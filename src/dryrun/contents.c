@@ -42,6 +42,7 @@ void wf__dry_contents_put(const void *address, const void *data, size_t bytes) {
     if (contents.list[i].start < start + bytes && start < contents.list[i].start + contents.list[i].bytes) drop(i);
   int count = atomic_load(&contents.count);
   char *copy = data && bytes <= DRY_CONTENTS_MOST && count < MOST ? wf__malloc(bytes) : NULL;
+  if (data && !copy) wf_error_take();
   if (copy) {
     memcpy(copy, data, bytes);
     contents.list[count] = (content){start, bytes, copy};

@@ -28,7 +28,7 @@ static struct {
   size_t count, room;
   wf__string_set names;
   bool lost; /* the host had no memory for a row */
-  time_t written;
+  _Atomic time_t written;
 } counts;
 static atomic_int steps;
 

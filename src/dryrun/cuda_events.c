@@ -7,7 +7,7 @@ typedef struct event {
   int64_t nanoseconds;       /* of the host's clock, when it was recorded */
   unsigned flags;
   int device;
-  wf__dry_graph *capture;
+  uint64_t capture; /* the one that it was recorded in; 0: none */
 } event;
 
 enum { WITHOUT_TIMING = 2 };
@@ -37,7 +37,7 @@ DRY_API int cudaEventRecord(void *handle, void *stream_handle) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   e->nanoseconds = now.tv_sec * 1000000000 + now.tv_nsec;
-  e->capture = stream->capture;
+  e->capture = wf__dry_capture_id(stream);
   e->stream = stream->id;
   e->position = wf__dry_stream_issue(stream);
   return DRY_OK;
@@ -82,7 +82,7 @@ DRY_API int cudaStreamWaitEvent(void *stream_handle, void *handle, unsigned flag
   const event *e = event_of(handle);
   wf__dry_stream *stream = wf__dry_stream_of(stream_handle);
   if (!e || !stream) return wf__dry_error(DRY_INVALID_HANDLE);
-  if (e->capture && !stream->capture) stream->capture = e->capture; /* it joins */
+  if (e->capture) wf__dry_join_capture(stream, e->capture);
   if (e->position) wf__dry_stream_wait(stream, e->stream, e->position);
   return DRY_OK;
 }

@@ -2,27 +2,28 @@
 #include <string.h>
 #include "base/host.h"
 #include "dryrun/cuda_streams.h"
+#include "dryrun/locks.h"
 
 struct wf__dry_graph {
-  uint64_t id;
   wf__dry_happening *work;
   size_t count, room;
   bool is_exec; /* an instance of its own, with a copy of the list */
 };
 
-static uint64_t last_capture;
-
 static wf__dry_graph *graph_of(void *handle) { return wf__dry_handle(handle, DRY_GRAPH); }
 
+/* Several threads may run work that one capture takes in. */
 static bool note(wf__dry_graph *graph, wf__dry_happening happening) {
+  wf__dry_lock(DRY_LOCK_GRAPHS);
   if (graph->count == graph->room) {
     size_t room = graph->room ? graph->room * 2 : 64;
     wf__dry_happening *more = wf__realloc(graph->work, room * sizeof *more);
-    if (!more) return wf_error_take(), false;
+    if (!more) return wf__dry_unlock(DRY_LOCK_GRAPHS), wf_error_take(), false;
     graph->work = more;
     graph->room = room;
   }
   graph->work[graph->count++] = happening;
+  wf__dry_unlock(DRY_LOCK_GRAPHS);
   return true;
 }
 
@@ -33,11 +34,7 @@ void wf__dry_work(void *handle, wf__dry_happening happening) {
   else if (!note(graph, happening)) wf__dry_limit("graph", "the host has no memory to note what was captured");
 }
 
-static wf__dry_graph *new_graph(void) {
-  wf__dry_graph *graph = wf__dry_handle_new(DRY_GRAPH, sizeof *graph);
-  if (graph) graph->id = ++last_capture;
-  return graph;
-}
+static wf__dry_graph *new_graph(void) { return wf__dry_handle_new(DRY_GRAPH, sizeof(wf__dry_graph)); }
 
 /* ---- capture ---- */
 
@@ -45,11 +42,11 @@ static int begin(void *handle, wf__dry_graph *graph) {
   wf__dry_stream *stream = wf__dry_stream_of(handle);
   if (!stream) return wf__dry_error(DRY_INVALID_HANDLE);
   if (stream->capture || (uintptr_t)handle <= 1) return wf__dry_error(DRY_CAPTURE_UNSUPPORTED);
-  if (!graph) graph = new_graph();
-  if (!graph) return wf__dry_error(DRY_NO_MEMORY);
-  stream->capture = graph;
-  stream->began_capture = true;
-  return DRY_OK;
+  wf__dry_graph *into = graph ? graph : new_graph();
+  if (!into) return wf__dry_error(DRY_NO_MEMORY);
+  if (wf__dry_begin_capture(stream, into)) return DRY_OK;
+  if (!graph) wf__dry_handle_free(into); /* another thread was first */
+  return wf__dry_error(DRY_CAPTURE_UNSUPPORTED);
 }
 
 DRY_API int cudaStreamBeginCapture(void *stream, int mode) { return begin(stream, NULL); }
@@ -82,7 +79,7 @@ static int capture_info(void *handle, int *status, unsigned long long *id, void 
   if (!stream || !status) return wf__dry_error(DRY_INVALID_HANDLE);
   *status = stream->capture != NULL;
   if (!stream->capture) return DRY_OK;
-  if (id) *id = stream->capture->id;
+  if (id) *id = wf__dry_capture_id(stream);
   if (graph) *graph = stream->capture;
   if (dependencies) *dependencies = NULL;
   if (count) *count = 0;
@@ -123,6 +120,7 @@ DRY_API int cudaGraphCreate(void **handle, unsigned flags) {
 static int destroy(void *handle) {
   wf__dry_graph *graph = graph_of(handle);
   if (!graph) return wf__dry_error(DRY_INVALID_VALUE);
+  wf__dry_end_capture(graph); /* no stream may go on writing to it */
   wf__release(graph->work);
   wf__dry_handle_free(graph);
   return DRY_OK;

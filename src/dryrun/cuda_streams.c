@@ -6,9 +6,13 @@
 #include "dryrun/locks.h"
 #include "dryrun/stand_in.h"
 
-static wf__dry_stream own[DRY_DEVICES]; /* the default stream of each device */
+/* The default stream of each device: there from the start, constructors may use them. */
+#define OWN(i) \
+  { .id = (i) + 1, .device = (i) }
+#define OWN4(i) OWN(i), OWN((i) + 1), OWN((i) + 2), OWN((i) + 3)
+static wf__dry_stream own[DRY_DEVICES] = {OWN4(0), OWN4(4), OWN4(8), OWN4(12)};
 static wf__dry_stream *others;
-static uint64_t last_id = DRY_DEVICES;
+static uint64_t last_id = DRY_DEVICES, last_capture;
 static __thread int current __attribute__((tls_model("initial-exec")));
 
 int wf__dry_current_device(void) { return current; }
@@ -19,14 +23,8 @@ int wf__dry_set_device(int device) {
   return DRY_OK;
 }
 
-static wf__dry_stream *default_stream(int device) {
-  own[device].id = (uint64_t)device + 1;
-  own[device].device = device;
-  return &own[device];
-}
-
 wf__dry_stream *wf__dry_stream_of(void *handle) {
-  if ((uintptr_t)handle <= 2) return default_stream(current);
+  if ((uintptr_t)handle <= 2) return &own[current];
   return wf__dry_handle(handle, DRY_STREAM);
 }
 
@@ -36,7 +34,7 @@ wf__dry_graph *wf__dry_capturing(const wf__dry_stream *stream) { return stream->
 /* ---- how far they are; the caller holds the lock ---- */
 
 static wf__dry_stream *by_id(uint64_t id) {
-  if (id <= DRY_DEVICES) return default_stream((int)id - 1);
+  if (id <= DRY_DEVICES) return id ? &own[id - 1] : NULL;
   wf__dry_stream *stream = others;
   while (stream && stream->id != id) stream = stream->next;
   return stream;
@@ -95,7 +93,7 @@ void wf__dry_stream_done(wf__dry_stream *stream) {
 
 void wf__dry_device_done(int device) {
   wf__dry_lock(DRY_LOCK_STREAMS);
-  finish_all(default_stream(device));
+  finish_all(&own[device]);
   for (wf__dry_stream *stream = others; stream; stream = stream->next)
     if (stream->device == device) finish_all(stream);
   wf__dry_unlock(DRY_LOCK_STREAMS);
@@ -118,12 +116,57 @@ void wf__dry_stream_wait(wf__dry_stream *stream, uint64_t other, uint64_t positi
   wf__dry_unlock(DRY_LOCK_STREAMS);
 }
 
+bool wf__dry_stream_is_done(const wf__dry_stream *stream) {
+  wf__dry_lock(DRY_LOCK_STREAMS);
+  bool done = stream->done >= stream->issued;
+  wf__dry_unlock(DRY_LOCK_STREAMS);
+  return done;
+}
+
+/* ---- capture ---- */
+
+bool wf__dry_begin_capture(wf__dry_stream *stream, wf__dry_graph *graph) {
+  wf__dry_lock(DRY_LOCK_STREAMS);
+  bool begins = !stream->capture;
+  if (begins) {
+    stream->capture = graph;
+    stream->capture_id = ++last_capture;
+    stream->began_capture = true;
+  }
+  wf__dry_unlock(DRY_LOCK_STREAMS);
+  return begins;
+}
+
+uint64_t wf__dry_capture_id(const wf__dry_stream *stream) {
+  wf__dry_lock(DRY_LOCK_STREAMS);
+  uint64_t id = stream->capture ? stream->capture_id : 0;
+  wf__dry_unlock(DRY_LOCK_STREAMS);
+  return id;
+}
+
+void wf__dry_join_capture(wf__dry_stream *stream, uint64_t id) {
+  wf__dry_lock(DRY_LOCK_STREAMS);
+  const wf__dry_stream *first = others;
+  while (first && !(first->capture && first->capture_id == id)) first = first->next;
+  for (int i = 0; !first && i < DRY_DEVICES; i++)
+    if (own[i].capture && own[i].capture_id == id) first = &own[i];
+  if (first && !stream->capture) {
+    stream->capture = first->capture;
+    stream->capture_id = id;
+  }
+  wf__dry_unlock(DRY_LOCK_STREAMS);
+}
+
+static void leave_capture(wf__dry_stream *stream, const wf__dry_graph *graph) {
+  if (stream->capture != graph) return;
+  stream->capture = NULL;
+  stream->began_capture = false;
+}
+
 void wf__dry_end_capture(const wf__dry_graph *graph) {
   wf__dry_lock(DRY_LOCK_STREAMS);
-  for (int i = 0; i < DRY_DEVICES; i++)
-    if (own[i].capture == graph) own[i].capture = NULL;
-  for (wf__dry_stream *stream = others; stream; stream = stream->next)
-    if (stream->capture == graph) stream->capture = NULL, stream->began_capture = false;
+  for (int i = 0; i < DRY_DEVICES; i++) leave_capture(&own[i], graph);
+  for (wf__dry_stream *stream = others; stream; stream = stream->next) leave_capture(stream, graph);
   wf__dry_unlock(DRY_LOCK_STREAMS);
 }
 
@@ -185,7 +228,7 @@ DRY_API int cudaStreamQuery(void *handle) {
   wf__dry_stream *stream = wf__dry_stream_of(handle);
   if (!stream) return wf__dry_error(DRY_INVALID_HANDLE);
   if (stream->capture) return wf__dry_error(DRY_CAPTURE_UNSUPPORTED);
-  return wf__dry_is_done(stream->id, stream->issued) ? DRY_OK : wf__dry_error(DRY_NOT_READY);
+  return wf__dry_stream_is_done(stream) ? DRY_OK : wf__dry_error(DRY_NOT_READY);
 }
 
 DRY_API int cudaStreamGetPriority(void *handle, int *priority) {

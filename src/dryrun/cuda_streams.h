@@ -14,8 +14,9 @@ struct wf__dry_stream {
   int device, priority;
   unsigned flags;
   uint64_t issued, done; /* events recorded so far; those known to be finished */
-  wf__dry_graph *capture;
-  bool began_capture; /* not one that joined by an event */
+  _Atomic(wf__dry_graph *) capture;
+  uint64_t capture_id; /* of this capture: another each time, even into the same graph */
+  bool began_capture;  /* not one that joined by an event */
   wf__dry_wait *waits;
   size_t wait_count, wait_room;
   struct wf__dry_stream *next; /* in the list of all */
@@ -28,6 +29,13 @@ void wf__dry_done_until(uint64_t stream_id, uint64_t position);
 uint64_t wf__dry_stream_issue(wf__dry_stream *stream);
 bool wf__dry_is_done(uint64_t stream_id, uint64_t position);
 void wf__dry_stream_wait(wf__dry_stream *stream, uint64_t other, uint64_t position);
+bool wf__dry_stream_is_done(const wf__dry_stream *stream);
+/* Begins one into a graph; false: the stream is in one. */
+bool wf__dry_begin_capture(wf__dry_stream *stream, wf__dry_graph *graph);
+/* The capture that a stream is in; 0: none. */
+uint64_t wf__dry_capture_id(const wf__dry_stream *stream);
+/* The stream joins that capture, if it hasn't ended. */
+void wf__dry_join_capture(wf__dry_stream *stream, uint64_t id);
 /* Ends the capture into a graph on whatever streams joined it. */
 void wf__dry_end_capture(const wf__dry_graph *graph);
 

@@ -167,7 +167,9 @@ static void *entry_point(const char *name, int version) {
 static int look_up(const char *name, void **function, int version, int *status) {
   *function = name && !strncmp(name, "cu", 2) ? entry_point(name, version) : NULL;
   if (status) *status = *function ? 0 : 1; /* found, or not */
-  if (!*function) wf__dry_limit(name, "the program asked the driver for it; there is no such entry point here");
+  if (!*function)
+    wf__dry_limit(name ? name : "an entry point without a name",
+                  "the program asked the driver for it; there is no such entry point here");
   return DRY_OK;
 }
 

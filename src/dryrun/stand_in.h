@@ -67,7 +67,6 @@ typedef enum wf__dry_kind {
   DRY_STREAM = 1,
   DRY_EVENT,
   DRY_GRAPH,
-  DRY_NODE,
   DRY_KERNEL,
   DRY_LIBRARY,
   DRY_PHYSICAL,

@@ -1,5 +1,6 @@
 /* Addresses apart from memory (cuMem*), which PyTorch's expandable segments are made of. Physical memory is a size; where it is mapped doesn't
  * matter to what is counted. */
+#include "base/host.h"
 #include "dryrun/locks.h"
 #include "dryrun/stand_in.h"
 
@@ -18,17 +19,25 @@ typedef struct physical {
   uintptr_t mapped_at; /* 0: nowhere */
 } physical;
 
-enum { MAPPINGS = 1 << 16 };
-
 /* The list of what is mapped, by address; few hundred entries, and mapping is rare. */
 static struct {
-  physical *list[MAPPINGS];
-  size_t count;
+  physical **list;
+  size_t count, room;
 } mapped;
 
 static physical *physical_of(uint64_t handle) { return wf__dry_handle((void *)(uintptr_t)handle, DRY_PHYSICAL); }
 
-/* The caller holds the lock. */
+/* The caller holds the lock, here and below. */
+static bool make_room(void) {
+  if (mapped.count < mapped.room) return true;
+  size_t room = mapped.room ? mapped.room * 2 : 256;
+  physical **more = wf__realloc(mapped.list, room * sizeof *more);
+  if (!more) return wf_error_take(), false;
+  mapped.list = more;
+  mapped.room = room;
+  return true;
+}
+
 static void drop(physical *p) {
   if (--p->references) return;
   wf__dry_physical_give(p->device, p->bytes);
@@ -79,14 +88,14 @@ DRY_API int cuMemRelease(uint64_t handle) {
 DRY_API int cuMemMap(void *address, size_t bytes, size_t offset, uint64_t handle, unsigned long long flags) {
   wf__dry_lock(DRY_LOCK_MAPPED);
   physical *p = physical_of(handle);
-  bool done = p && mapped.count < MAPPINGS;
+  bool done = p && make_room();
   if (done) {
     p->references++;
     p->mapped_at = (uintptr_t)address;
     mapped.list[mapped.count++] = p;
   }
   wf__dry_unlock(DRY_LOCK_MAPPED);
-  return done ? DRY_OK : DRY_INVALID_VALUE;
+  return done ? DRY_OK : p ? DRY_NO_MEMORY : DRY_INVALID_VALUE;
 }
 DRY_API int cuMemUnmap(void *address, size_t bytes) {
   uintptr_t from = (uintptr_t)address;

@@ -47,6 +47,9 @@ int cudaStreamQuery(void *stream);
 int cudaStreamWaitEvent(void *stream, void *event, unsigned flags);
 int cudaStreamBeginCapture(void *stream, int mode);
 int cudaStreamEndCapture(void *stream, void **graph);
+int cudaStreamBeginCaptureToGraph(void *stream, void *graph, const void *dependencies, const void *data, size_t count,
+                                  int mode);
+int cudaGraphCreate(void **graph, unsigned flags);
 int cudaStreamIsCapturing(void *stream, int *status);
 int cudaDeviceSynchronize(void);
 int cudaEventCreate(void **event);
@@ -309,6 +312,46 @@ static void a_stream_joins_a_capture_by_an_event(void **state) {
   cudaGetLastError();
 }
 
+static void an_event_of_a_capture_that_ended_takes_nobody_in(void **state) {
+  void *a, *b, *event, *graph;
+  int status = 1;
+  cudaStreamCreate(&a);
+  cudaStreamCreate(&b);
+  cudaEventCreate(&event);
+  cudaStreamBeginCapture(a, 0);
+  cudaEventRecord(event, a);
+  cudaStreamEndCapture(a, &graph);
+  cudaGraphDestroy(graph);
+  assert_int_equal(cudaStreamWaitEvent(b, event, 0), OK);
+  cudaStreamIsCapturing(b, &status);
+  assert_int_equal(status, 0);
+  cudaStreamBeginCapture(a, 0); /* another one, perhaps where the first graph was */
+  cudaStreamWaitEvent(b, event, 0);
+  cudaStreamIsCapturing(b, &status);
+  assert_int_equal(status, 0);
+  cudaStreamEndCapture(a, &graph);
+  cudaGraphDestroy(graph);
+  cudaEventDestroy(event);
+  cudaStreamDestroy(a);
+  cudaStreamDestroy(b);
+}
+
+static void a_graph_that_is_destroyed_is_captured_no_more(void **state) {
+  void *stream, *graph;
+  char function = 0;
+  int status = 1;
+  cudaStreamCreate(&stream);
+  assert_int_equal(cudaGraphCreate(&graph, 0), OK);
+  assert_int_equal(cudaStreamBeginCaptureToGraph(stream, graph, NULL, NULL, 0, 0), OK);
+  assert_int_equal(cudaGraphDestroy(graph), OK);
+  cudaStreamIsCapturing(stream, &status);
+  assert_int_equal(status, 0);
+  assert_int_equal(cudaLaunchKernel(&function, (dim3){1, 1, 1}, (dim3){32, 1, 1}, NULL, 0, stream), OK);
+  assert_int_equal(cudaStreamEndCapture(stream, &graph), INVALID_VALUE);
+  cudaStreamDestroy(stream);
+  cudaGetLastError();
+}
+
 static void impossible_launches_are_refused(void **state) {
   enum { INVALID_CONFIGURATION = 9 };
   char function = 0;
@@ -345,6 +388,8 @@ static void entry_points_are_found_by_name_in_their_newest_form(void **state) {
   cudaGetDriverEntryPointByVersion("cuNoSuchThing", &found, 13000, 0, &status);
   assert_null(found);
   assert_int_equal(status, 1);
+  cudaGetDriverEntryPointByVersion(NULL, &found, 13000, 0, &status);
+  assert_null(found);
 }
 
 static void expandable_segments_count_what_is_mapped(void **state) {
@@ -393,6 +438,8 @@ int main(int count, char **arguments) {
       cmocka_unit_test(pinned_memory_is_real),
       cmocka_unit_test(events_finish_late_when_asked_to),
       cmocka_unit_test(a_stream_joins_a_capture_by_an_event),
+      cmocka_unit_test(an_event_of_a_capture_that_ended_takes_nobody_in),
+      cmocka_unit_test(a_graph_that_is_destroyed_is_captured_no_more),
       cmocka_unit_test(impossible_launches_are_refused),
       cmocka_unit_test(attributes_are_those_of_the_device),
       cmocka_unit_test(entry_points_are_found_by_name_in_their_newest_form),
