@@ -154,7 +154,8 @@ static void a_signal_ends_the_process_even_if_writing_blocks(void **state) {
 
 /* The C++ library's demangler, found by name in the program: here it does what a library's constructors do in another thread while this one waits for the
  * loader. */
-char *__cxa_demangle(const char *symbol, char *buffer, size_t *bytes, int *status);
+__attribute__((visibility("default"))) char *__cxa_demangle(const char *symbol, char *buffer, size_t *bytes,
+                                                            int *status);
 char *__cxa_demangle(const char *symbol, char *buffer, size_t *bytes, int *status) {
   static char function;
   __cudaRegisterFunction(__cudaRegisterFatBinary(NULL), &function, NULL, "_Zother");
