@@ -5,6 +5,8 @@
 #include "base/host.h"
 #include "report/units.h"
 
+#define SEGMENT_BYTES ((uint64_t)20 << 20) /* what PyTorch's allocator asks the driver for at a time */
+
 typedef struct looker {
   wf_dry_run *run;
   wf__replay_start start;
@@ -23,7 +25,7 @@ static bool go_on(void *context, int64_t done, int64_t all) {
 }
 
 static uint64_t room_of(const wf_dry_device *d) {
-  return d->memory_bytes > d->context_bytes ? (uint64_t)(d->memory_bytes - d->context_bytes) : 1;
+  return d->memory_bytes > d->context_bytes ? (uint64_t)(d->memory_bytes - d->context_bytes) : 0;
 }
 
 /* What the device with the least memory leaves to PyTorch: where settings matter most. */
@@ -34,9 +36,16 @@ static uint64_t least_room(const wf_dry_run *run) {
   return least;
 }
 
-static wf_replay *replay(looker *l, uint64_t memory, bool search) {
-  wf_replay_options o = {
-      .device = l->h->device, .memory = (int64_t)memory, .search = search, .progress = go_on, .context = l->run};
+/* To the allocator's replay 0 is memory without a bound; in one byte nothing fits either. */
+static uint64_t bound_of(uint64_t room) { return room ? room : 1; }
+
+/* In less than a segment no setting of the allocator helps. */
+static wf_replay *replay(looker *l, uint64_t room, bool search) {
+  wf_replay_options o = {.device = l->h->device,
+                         .memory = (int64_t)bound_of(room),
+                         .search = search && room >= SEGMENT_BYTES,
+                         .progress = go_on,
+                         .context = l->run};
   return wf_replay_history(l->h->snapshot, &o);
 }
 
@@ -100,13 +109,11 @@ static uint64_t room_for(const wf_dry_run *run, const wf_dry_device *d, const wf
     if (other != place && other->device == place->device)
       left -= (int64_t)(other->needs + other->outside) + d->context_bytes;
   }
-  return left > 0 ? (uint64_t)left : 1;
+  return left > 0 ? (uint64_t)left : 0;
 }
 
-/* The event at which the program, as it ran, was out of memory and ended; WF__NO_LIFE: it didn't. */
-static uint32_t fatal_event(const looker *l, const wf__dry_place *place) {
-  const char *finish = wf__dry_string(l->run, l->run->processes.at[place->process].finish);
-  if (!strcmp(finish, "exit") || !strcmp(finish, "steps")) return WF__NO_LIFE;
+/* The last event at which the program, as it ran, was out of memory, whether it ended there or caught that; WF__NO_LIFE: none. */
+static uint32_t event_without_memory(const looker *l) {
   for (uint32_t i = l->h->n; i-- > 0;)
     if (l->h->events[i].action == WF__SNAP_OOM) return i;
   return WF__NO_LIFE;
@@ -127,7 +134,7 @@ const char *wf__dry_own_name(const wf_dry_run *run, char text[WF__DRY_NAME]) {
   return text;
 }
 
-/* It ran in the room of this device, whatever was added up of memory beside PyTorch's, or of requests whose failure it caught. */
+/* It ran in the room of this device, whatever was added up of memory beside PyTorch's. */
 static void take_room_it_ran_in(wf__dry_answer *a) {
   uint64_t whole = room_of(a->device), needs = a->needs < whole ? a->needs : whole;
   if (a->room < needs) a->room = needs;
@@ -138,18 +145,18 @@ static wf_status judge(const looker *l, const wf__dry_place *place, int which, u
   const wf__dry_process *p = &l->run->processes.at[place->process];
   const wf_dry_device *d = &l->run->devices[which];
   wf__replay_result result = {0};
-  uint32_t fatal = fatal_event(l, place);
+  uint32_t failed = event_without_memory(l);
   *a = (wf__dry_answer){.device = d,
                         .needs = place->needs,
                         .room = room,
-                        .failure = fatal,
+                        .failure = failed,
                         .other_kind = l->run->answers[which].other_kind};
   bool alone = room_of(d) <= room + place->outside, known = alone && wf__dry_ran_as(p, d);
-  if (!known) WF__TRY(play(l, place, place->ties, room, &result));
+  if (!known) WF__TRY(play(l, place, place->ties, bound_of(room), &result));
   if (result.failures) {
     a->fit = WF__DRY_FITS_NOT;
     a->failure = result.first_failure;
-  } else if (fatal != WF__NO_LIFE) {
+  } else if (failed != WF__NO_LIFE) {
     a->fit = (int64_t)room_of(d) <= p->memory_bytes - p->context_bytes ? WF__DRY_FITS_NOT : WF__DRY_FIT_UNKNOWN;
   } else if (known) {
     take_room_it_ran_in(a);
@@ -166,8 +173,9 @@ static wf_status answer(const looker *l, uint32_t number, int which) {
   wf__dry_answer *worst = &l->run->answers[which], one;
   WF__TRY(judge(l, place, which, room_for(l->run, worst->device, place), &one));
   one.place = number;
+  one.looked_at = true;
   bool worse = gravity[one.fit] > gravity[worst->fit] || (one.fit == worst->fit && spare(&one) < spare(worst));
-  if (!worst->room || worse) *worst = one;
+  if (!worst->looked_at || worse) *worst = one;
   return WF_OK;
 }
 

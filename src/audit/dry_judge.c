@@ -51,6 +51,14 @@ static wf_status read_late(wf_dry_run *run) {
   return status;
 }
 
+/* What a run that can't be judged did until then fits, but nobody knows what would have come. */
+static void forget_what_cant_be_told(wf_dry_run *run) {
+  char text[1024];
+  if (!wf__dry_why_not(run, text)) return;
+  for (int i = 0; i < run->options.device_count; i++)
+    if (run->answers[i].fit == WF__DRY_FITS) run->answers[i].fit = WF__DRY_FIT_UNKNOWN;
+}
+
 static wf_status read_all(wf_dry_run *run, const char *folder, const wf_dry_options *o) {
   run->options = *o;
   if (o->device_count < 1 || o->device_count > WF_DRY_DEVICES)
@@ -69,6 +77,7 @@ static wf_status read_all(wf_dry_run *run, const char *folder, const wf_dry_opti
   }
   WF__TRY(wf__dry_find_places(run));
   WF__TRY(wf__dry_find_lines(run));
+  forget_what_cant_be_told(run);
   return read_late(run);
 }
 
@@ -113,6 +122,12 @@ void wf_dry_free(wf_dry_run *run) {
 
 static bool ended_by(const wf_dry_run *run, const char *how) {
   return !strcmp(wf__dry_string(run, wf__dry_main(run)->finish), how);
+}
+
+bool wf__dry_caught(const wf_dry_run *run, const wf__dry_answer *a) {
+  if (!run->places.n || !run->places.at[a->place].out_of_memory) return false;
+  const char *finish = wf__dry_string(run, run->processes.at[run->places.at[a->place].process].finish);
+  return !strcmp(finish, "exit") || !strcmp(finish, "steps");
 }
 
 static bool out_of_memory(const wf_dry_run *run) {

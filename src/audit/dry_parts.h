@@ -86,9 +86,10 @@ typedef struct wf__dry_answer {
   const wf_dry_device *device;
   wf__dry_fit fit;
   uint64_t needs,
-      room; /* of the place that has least to spare; where it fits needs <= room; room 0: none was looked at */
+      room; /* of the place that has least to spare; where it fits needs <= room; 0: others take all of the memory */
   uint32_t place;
   uint32_t failure; /* event of its history; WF__NO_LIFE: none */
+  bool looked_at;   /* at a place; else only device, fit and other_kind count */
   bool other_kind;  /* another capability than that of the device it ran as */
 } wf__dry_answer;
 
@@ -184,5 +185,7 @@ bool wf__dry_is_pageable(const wf_dry_run *run, const wf__dry_row *row);
 void wf__dry_each_limit(const wf_dry_run *run, void (*fn)(void *context, const char *text), void *context);
 /* Why the run can't be judged, with what to do; NULL when it can. */
 const char *wf__dry_why_not(const wf_dry_run *run, char text[1024]);
+/* Whether the process of a place went on after it was out of memory: it caught that. */
+bool wf__dry_caught(const wf_dry_run *run, const wf__dry_answer *answer);
 
 #endif

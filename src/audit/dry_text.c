@@ -83,6 +83,13 @@ static int64_t step_of_event(const wf__dry_detail *d, uint32_t event) {
   return 0;
 }
 
+/* Of a device that leaves PyTorch nothing. */
+static const char *what_takes_all(const wf_dry_run *r, const wf__dry_answer *a) {
+  if (a->device->memory_bytes <= a->device->context_bytes) return "what the driver takes for itself is all of it";
+  return r->places.n > 1 ? "the driver, other libraries and the processes that share it take all of it"
+                         : "the driver and other libraries take all of it";
+}
+
 static void put_answer(const page *p, const wf__dry_answer *a) {
   char memory[WF__UNIT_TEXT], room[WF__UNIT_TEXT], needs[WF__UNIT_TEXT], spare[WF__UNIT_TEXT], at[WF__SITE_TEXT + 4];
   const wf_dry_run *r = p->run;
@@ -90,13 +97,19 @@ static void put_answer(const page *p, const wf__dry_answer *a) {
   wf__text_printf(p->out, "  %-10s %11s %11s %c%10s  ", a->device->name,
                   wf__bytes_text(a->device->memory_bytes, memory), bytes_of(a->room, room), partial ? '>' : ' ',
                   bytes_of(a->needs, needs));
-  if (a->fit == WF__DRY_FIT_UNKNOWN) wf__text_put(p->out, "not known: the program ended before\n");
+  if (a->fit == WF__DRY_FIT_UNKNOWN)
+    wf__text_printf(p->out, "not known: %s\n",
+                    wf__dry_caught(r, a) ? "it would do otherwise" : "the program ended before");
   else if (a->fit == WF__DRY_FITS) wf__text_printf(p->out, "fits, %s to spare\n", bytes_of(a->room - a->needs, spare));
   else {
     wf__text_put(p->out, "DOESN'T FIT\n");
     const char *line = failure_text(r, a, at);
     int64_t step = r->has_detail ? step_of_event(&r->detail, a->failure) : 0;
-    if (line) say(p, "             ", "out of memory in step %lld %s", (long long)step, line);
+    bool caught = line && wf__dry_caught(r, a) && r->detail.view.history.events[a->failure].action == WF__SNAP_OOM;
+    if (!a->room) say(p, "             ", "%s", what_takes_all(r, a));
+    else if (line)
+      say(p, "             ", "out of memory in step %lld %s%s", (long long)step, line,
+          caught ? "; the program caught that" : "");
   }
 }
 
@@ -106,7 +119,8 @@ static void put_answers(const page *p) {
   wf__text_printf(p->out, "\n  %-10s %11s %11s %11s\n", "device", "memory", "for PyTorch", "it needs");
   for (int i = 0; i < r->options.device_count; i++) put_answer(p, &r->answers[i]);
   if (r->answers[0].fit == WF__DRY_FITS_NOT && wf__dry_ran_as(wf__dry_main(r), r->answers[0].device))
-    say(p, "  ", "It ended there; with --mem 1TiB it runs on, and shows what it needs in all.");
+    say(p, "  ", "%s; with --mem 1TiB it gets what it asks for, and shows what it needs in all.",
+        wf__dry_caught(r, &r->answers[0]) ? "It caught that" : "It ended there");
 }
 
 /* ---- memory ----------------------------------------------------------------------------------------------------------- */

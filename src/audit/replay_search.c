@@ -103,12 +103,13 @@ static void see_memory(searcher *s) {
   }
 }
 
-/* The first that needs clearly less than the recorded settings do; 2 % is noise. */
+/* The first that needs clearly less than the recorded settings do; 2 % is noise. Settings under which requests fail that need no more
+ * memory (expandable segments on a device without room for one) need nothing, and help nobody. */
 static void choose(wf_replay *r) {
   uint64_t best = r->rows.at[0].needs;
   r->best = 0;
   for (size_t i = 1; i < r->rows.n; i++)
-    if (r->rows.at[i].needs < best - best / 50) {
+    if (!r->rows.at[i].free_run.failures && r->rows.at[i].needs < best - best / 50) {
       best = r->rows.at[i].needs;
       r->best = (int)i;
     }

@@ -241,18 +241,45 @@ static void running_out_of_memory_is_an_answer(void **state) {
   wf_dry_free(run);
 }
 
-static void one_that_was_caught_is_none(void **state) {
-  static const wf_dry_device device = {"64MiB", 64 << 20, 0, 8, 0};
+/* Whatever the program did then (a smaller batch, its own message and an exit): it asked for more than there is. */
+static void one_that_was_caught_is_one_all_the_same(void **state) {
+  static const wf_dry_device devices[] = {{"1GiB", 1 << 30, 0, 8, 0}, {"64MiB", 64 << 20, 0, 8, 0}};
   (void)state;
   begin_process(7, 64 * MIB);
-  ran_as(&device);
+  ran_as(&devices[1]);
   maker_alloc(&m, 40 * MIB, 0, TRAIN);
   assert_null(maker_alloc(&m, 40 * MIB, 0, MODEL));
   end_process(7, "exit", "", 0);
-  wf_dry_run *run = read_run(&device, 1, 0);
-  assert_int_equal(run->answers[0].fit, WF__DRY_FITS);
-  assert_int_equal(run->answers[0].needs, 64 * MIB); /* with which it came through, not the 80 of what it asked for */
-  assert_int_equal(wf_dry_judge(run), WF_DRY_FINE);
+  for (int status = 0; status < 2; status++) {
+    wf_dry_run *run = read_run(&devices[1], 1, status);
+    assert_int_equal(run->answers[0].fit, WF__DRY_FITS_NOT);
+    assert_int_equal(run->answers[0].needs, 80 * MIB);
+    assert_int_equal(wf_dry_judge(run), WF_DRY_BROKEN);
+    char *text = wf_dry_text(run, 200);
+    assert_non_null(strstr(text, "the program caught that"));
+    assert_non_null(strstr(text, "It caught that; with --mem 1TiB"));
+    wf_report_release(text);
+    wf_dry_free(run);
+  }
+  wf_dry_run *run = read_run(devices, 2, 0);
+  assert_int_equal(run->answers[0].fit, WF__DRY_FIT_UNKNOWN); /* where it would have got what it asked for */
+  assert_int_equal(run->answers[1].fit, WF__DRY_FITS_NOT);
+  wf_dry_free(run);
+}
+
+static void a_run_that_cant_be_judged_fits_nowhere_for_sure(void **state) {
+  static const wf_dry_device devices[] = {{"1GiB", 1 << 30, 64 << 20, 8, 0}, {"96MiB", 96 << 20, 64 << 20, 8, 0}};
+  (void)state;
+  begin_process(7, 0);
+  maker_alloc(&m, 40 * MIB, 0, TRAIN);
+  end_process(7, "exception", "ValueError: no boxes", 0);
+  wf_dry_run *run = read_run(devices, 2, 1);
+  assert_int_equal(run->answers[0].fit, WF__DRY_FIT_UNKNOWN);
+  assert_int_equal(run->answers[1].fit, WF__DRY_FITS_NOT); /* what it did until then is more than that already */
+  char *json = wf_dry_json(run, 0);
+  assert_non_null(strstr(json, "\"fits\":\"unknown\""));
+  assert_null(strstr(json, "\"fits\":\"yes\""));
+  wf_report_release(json);
   wf_dry_free(run);
 }
 
@@ -557,7 +584,8 @@ static const struct CMUnitTest tests[] = {
     TEST(each_device_gets_an_answer_of_its_own),
     TEST(other_devices_than_it_ran_as_are_judged_by_its_history),
     TEST(running_out_of_memory_is_an_answer),
-    TEST(one_that_was_caught_is_none),
+    TEST(one_that_was_caught_is_one_all_the_same),
+    TEST(a_run_that_cant_be_judged_fits_nowhere_for_sure),
     TEST(processes_that_share_a_device_share_its_memory),
     TEST(a_second_run_gives_the_other_end_of_the_bracket),
     TEST(lines_are_judged_by_the_steady_state),

@@ -36,6 +36,10 @@ ok "a GPU that is too small is exit 1" ends 1 "DOESN'T FIT" "$weft" dry-run --re
 ok "and the larger one fits all the same" grep -q "2GiB.*fits" "$work/output"
 ok "one that is too small is so by itself" ends 1 "DOESN'T FIT" "$weft" dry-run --report "$run" --mem 600MiB
 ok "and so is one that the driver takes" ends 1 "DOESN'T FIT" "$weft" dry-run --report "$run" --context 79GiB
+ok "or from which the driver leaves too little for any setting to help" ends 1 "DOESN'T FIT" "$weft" dry-run --report "$run" --mem 530MiB
+ok "none is praised then" sh -c '! grep -q "suffice" "$1"' sh "$work/output"
+ok "and from which it leaves nothing" ends 1 " 0 B .*DOESN'T FIT" "$weft" dry-run --report "$run" --mem 300MiB
+ok "says so" grep -q "what the driver takes for itself is all of it" "$work/output"
 ok "as JSON" sh -c '"$1" dry-run --report "$2" --json --gpu t4 --mem 24GiB >"$3"' sh "$weft" "$run" "$work/json"
 ok "with an answer for each" holds "$work/json" "d['verdict'] == 'fine' and [x['name'] for x in d['devices']] == ['24GiB', 't4'] and d['devices'][1]['memory_bytes'] == 14909 << 20 and not d['devices'][0]['ran_as_this']"
 ok "with what a step does in the steady state" holds "$work/json" "d['steady'] == {'warm_up_steps': 2, 'steps': 2, 'pageable_copies': 1.0, 'syncs': 1.0, 'launches': 0.0, 'driver_allocations': 0.0}"
