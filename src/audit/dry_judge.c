@@ -169,6 +169,13 @@ static const char *why_no_torch(const wf_dry_run *run, char text[1024]) {
   return text;
 }
 
+/* Of a message that stands in a sentence of ours: without full stops of its own at the end. */
+static int length_without_stop(const char *text, size_t most) {
+  size_t n = strnlen(text, most);
+  while (n && (text[n - 1] == '.' || text[n - 1] == ' ')) n--;
+  return (int)n;
+}
+
 const char *wf__dry_why_not(const wf_dry_run *run, char text[1024]) {
   const char *why = why_no_torch(run, text);
   const wf__dry_process *p = wf__dry_main(run);
@@ -181,8 +188,8 @@ const char *wf__dry_why_not(const wf_dry_run *run, char text[1024]) {
         "The program asked for no memory of a GPU. Does it choose the device by itself, or take it as an argument?");
   else if (p->finish_text)
     snprintf(text, 1024,
-             "The program ended by %.400s. What it did until then is counted, what it would have needed isn't known.",
-             wf__dry_string(run, p->finish_text));
+             "The program ended by %.*s. What it did until then is counted, what it would have needed isn't known.",
+             length_without_stop(wf__dry_string(run, p->finish_text), 400), wf__dry_string(run, p->finish_text));
   else if (status > 128)
     snprintf(
         text, 1024,
@@ -305,7 +312,7 @@ static void say_recording(const teller *t) {
     say(t, "the second run, whose events finish only when they are waited for: %.900s", r->late_failure);
   else if (wf_dry_wants_late_run(r) && !r->late_reserved)
     say(t,
-        "memory was freed while another stream still used it: what is reserved depends on when events finish, and here they finish at once");
+        "memory was freed while another stream still used it: what is reserved depends on when events finish, and this run knows one end of that (--events)");
 }
 
 void wf__dry_each_limit(const wf_dry_run *run, void (*fn)(void *context, const char *text), void *context) {

@@ -154,11 +154,18 @@ static wf_status infer_gradients(finder *f) {
     if (f->d->role[i] == WF__DRY_GRADIENTS)
       known[n++] = (kind_of_block){f->h->blocks.at[i].requested, f->h->blocks.at[i].stack};
   if (n) qsort(known, n, sizeof *known, by_kind);
+  uint32_t last =
+      WF__NO_LIFE; /* the gradient that lay there before: the watching Python writes nothing new of one in its place */
   for (size_t i = 0; n && i < f->h->blocks.n; i++) {
-    const wf__block_life *b = &f->h->blocks.at[i];
+    uint32_t life = f->at[i].life;
+    const wf__block_life *b = &f->h->blocks.at[life];
     kind_of_block kind = {b->requested, b->stack};
-    if (f->d->role[i] == UNKNOWN && bsearch(&kind, known, n, sizeof *known, by_kind) && outlives_step(f->d, b))
-      f->d->role[i] = WF__DRY_GRADIENTS;
+    if (i && f->at[i].address != f->at[i - 1].address) last = WF__NO_LIFE;
+    if (f->d->role[life] == UNKNOWN && bsearch(&kind, known, n, sizeof *known, by_kind) && outlives_step(f->d, b)) {
+      f->d->role[life] = WF__DRY_GRADIENTS;
+      if (last != WF__NO_LIFE && f->h->blocks.at[last].requested == b->requested) f->module[life] = f->module[last];
+    }
+    if (f->d->role[life] == WF__DRY_GRADIENTS) last = life;
   }
   wf__release(known);
   return WF_OK;

@@ -14,7 +14,7 @@
 typedef struct page {
   wf__text *out;
   const wf_dry_run *run;
-  size_t columns;
+  size_t columns, limits; /* limits: of the estimate, as many as were said */
 } page;
 
 static const char *bytes_of(uint64_t bytes, char text[WF__UNIT_TEXT]) { return wf__bytes_text((int64_t)bytes, text); }
@@ -160,7 +160,7 @@ static void put_holders(const page *p) {
   const wf__dry_detail *d = &r->detail;
   char bytes[WF__UNIT_TEXT], share[WF__UNIT_TEXT], text[WF__SITE_TEXT];
   size_t rows = (size_t)r->options.rows;
-  title(p, "By line");
+  if (d->by_line.n) title(p, "By line");
   for (size_t i = 0; i < d->by_line.n && i < rows; i++) {
     const wf__dry_holder *g = &d->by_line.at[i];
     wf__text_printf(p->out, "  %11s %8s  %-16s %s\n", bytes_of(g->bytes, bytes),
@@ -290,7 +290,7 @@ static void put_problems(const page *p) {
 static void put_launches(const page *p) {
   const wf_dry_run *r = p->run;
   size_t shown = 0;
-  for (size_t i = 0; i < r->lines.n && shown < 5; i++) {
+  for (size_t i = 0; i < r->lines.n && shown < (size_t)r->options.rows; i++) {
     const wf__dry_line *l = &r->lines.at[i];
     if (l->sum.kind != WF__DRY_LAUNCH || (r->steady && !l->per_step)) continue;
     if (!shown++) title(p, "Most kernels come from");
@@ -318,13 +318,14 @@ static void put_reads(const page *p) {
 }
 
 static void put_limit(void *context, const char *text) {
-  const page *p = context;
+  page *p = context;
+  if (!p->limits++) title(p, "What this estimate doesn't know");
   say(p, "  - ", "%s", text);
 }
 
 char *wf_dry_text(const wf_dry_run *r, int columns) {
   wf__text out = {0};
-  page p = {&out, r, (size_t)(columns < 80 ? 80 : columns > 200 ? 200 : columns)};
+  page p = {&out, r, (size_t)(columns < 80 ? 80 : columns > 200 ? 200 : columns), 0};
   put_head(&p);
   put_answers(&p);
   if (r->has_detail) {
@@ -340,7 +341,6 @@ char *wf_dry_text(const wf_dry_run *r, int columns) {
   put_problems(&p);
   put_launches(&p);
   put_reads(&p);
-  title(&p, "What this estimate doesn't know");
   wf__dry_each_limit(r, put_limit, &p);
   return wf__text_take(&out);
 }

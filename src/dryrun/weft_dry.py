@@ -278,7 +278,7 @@ class _Watch:
         kind, error = getattr(sys, "last_type", None), getattr(sys, "last_value", None)
         ended, text = "exit", ""
         if kind is not None:
-            ended, text = "exception", "%s: %s" % (kind.__name__, " ".join(str(error).split()))
+            ended, text = "exception", ": ".join([kind.__name__] + [" ".join(str(error).split())] * bool(str(error)))
             if issubclass(kind, KeyboardInterrupt):
                 ended = "interrupt"
             elif self.torch is not None and issubclass(kind, self.torch.cuda.OutOfMemoryError):

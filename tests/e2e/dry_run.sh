@@ -47,6 +47,10 @@ ok "the peak is that of weft memory" sh -c '"$1" memory --json "$2" >"$3"' sh "$
 ok "to the byte" python3 -c 'import json,sys; a,b=[json.load(open(p)) for p in sys.argv[1:]]; assert a["peak"]["allocated_bytes"] == b["peak_allocated_bytes"] == sum(a["peak"]["roles"].values())' "$work/json" "$work/memory.json"
 ok "bounds that are kept" ends 0 "kept" "$weft" dry-run --report "$run" --max-pageable 1 --max-syncs-per-step 1
 ok "and one that is broken" ends 1 "BROKEN" "$weft" dry-run --report "$run" --max-pageable 0
+mkdir "$work/crashed" && cp "$run"/* "$work/crashed" && sed -i 's/"steps","text":""/"exception","text":"ValueError: no boxes.."/' "$work/crashed/roles.7.jsonl"
+ok "what crashed can't be judged" ends 2 "ValueError: no boxes\. What" "$weft" dry-run --report "$work/crashed"
+ok "and nobody knows whether it fits" sh -c '"$1" dry-run --report "$2" --json --mem 80GiB --mem 600MiB >"$3"; [ $? = 1 ]' sh "$weft" "$work/crashed" "$work/crashed.json"
+ok "but where it doesn't already" holds "$work/crashed.json" "[x['fits'] for x in d['devices']] == ['unknown', 'no']"
 ok "as a page" sh -c '"$1" dry-run --report "$2" --html "$3" >/dev/null && grep -q "Does it fit" "$3" && grep -q "</html>" "$3"' sh "$weft" "$run" "$work/page.html"
 ok "the snapshot is PyTorch's" sh -c '"$1" dry-run --report "$2" --snapshot "$3" >/dev/null && cmp "$2/snapshot.7.pickle" "$3"' sh "$weft" "$run" "$work/copy.pickle"
 ok "a page that can't be written" ends 2 "no/such" "$weft" dry-run --report "$run" --html "$work/no/such/page.html"
@@ -66,6 +70,9 @@ END
 ok "what a program's names would do to a terminal is left out" ends 2 "Value?Error: two lines" "$weft" dry-run --report "$work/raw"
 ok "everywhere in the report" sh -c '! grep -q "$1" "$2"' sh "$esc" "$work/output"
 ok "which names them all the same" grep -q "a?.2Jb??c.py" "$work/output"
+ok "a snapshot that can't be written" ends 2 "/dev/full can't be written: No space left" "$weft" dry-run --report "$run" --snapshot /dev/full
+ok "is known before the program runs" sh -c '"$1" dry-run --snapshot "$2/no/such/file" -- touch "$2/ran" 2>&1 | grep -q "can.t be written: No such file" && ! [ -e "$2/ran" ]' sh "$weft" "$work"
+ok "so is a folder" ends 2 "Is a directory" "$weft" dry-run --html "$work" -- true
 
 # ---- misuse ----
 ok "no program is misuse" ends 2 "which program" "$weft" dry-run

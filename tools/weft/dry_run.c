@@ -285,11 +285,28 @@ static bool copy_file(const char *from, const char *to) {
   bool good = out != NULL;
   for (size_t n; good && (n = fread(buffer, 1, sizeof buffer, in)) > 0;) good = fwrite(buffer, 1, n, out) == n;
   if (in && ferror(in)) good = false;
-  int error = errno;
+  int error = good ? 0 : errno;
   if (in) fclose(in);
-  if (out && fclose(out)) good = false;
+  if (out && fclose(out) && good) {
+    error = errno;
+    good = false;
+  }
   if (!good) misuse("dry-run", "%s can't be written: %s", to, strerror(error));
   return good;
+}
+
+/* Before the program runs, for hours perhaps: whether a file can be made there when it has ended. */
+static bool can_be_made(const char *path) {
+  char folder[4096];
+  struct stat at;
+  int error = 0;
+  if (!path) return true;
+  const char *slash = strrchr(path, '/');
+  snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path) + 1 : 1, slash ? path : ".");
+  if (!stat(path, &at) && S_ISDIR(at.st_mode)) error = EISDIR;
+  else if (!access(path, F_OK) ? access(path, W_OK) : access(folder, W_OK | X_OK)) error = errno;
+  if (error) misuse("dry-run", "%s can't be written: %s", path, strerror(error));
+  return !error;
 }
 
 static int report(const options *o, const wf_dry_run *run) {
@@ -350,6 +367,7 @@ int command_dry_run(int argc, char **argv) {
   argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &o);
   settle_devices(&o);
   if (o.list) return list_gpus();
+  if (!can_be_made(o.html) || !can_be_made(o.snapshot)) return EXIT_MISUSE;
   catch_interrupt();
   if (o.self_test) return dry_self_test(o.command ? o.command[0] : "python3");
   return o.folder ? report_folder(&o) : run(&o);
