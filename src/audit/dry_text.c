@@ -45,6 +45,22 @@ static const char *number_text(double n, char text[WF__UNIT_TEXT]) {
 
 /* ---- the answer ------------------------------------------------------------------------------------------------------- */
 
+static size_t count_devices(const wf_dry_run *r) {
+  size_t n = 0, before;
+  for (size_t i = 0; i < r->places.n; i++) {
+    for (before = 0; before < i && r->places.at[before].device != r->places.at[i].device;) before++;
+    n += before == i;
+  }
+  return n;
+}
+
+/* Places are in order of their processes. */
+static size_t count_users(const wf_dry_run *r) {
+  size_t n = 0;
+  for (size_t i = 0; i < r->places.n; i++) n += !i || r->places.at[i].process != r->places.at[i - 1].process;
+  return n;
+}
+
 static void put_head(const page *p) {
   const wf_dry_run *r = p->run;
   const wf__dry_process *m = wf__dry_main(r);
@@ -55,7 +71,11 @@ static void put_head(const page *p) {
   if (m->torch) wf__text_printf(&label, "; PyTorch %s", wf__dry_string(r, m->torch));
   if (m->steps)
     wf__text_printf(&label, "; %s optimizer step%s", wf__count_text(m->steps, steps), m->steps == 1 ? "" : "s");
-  if (r->places.n > 1) wf__text_printf(&label, "; %zu devices of %zu processes used", r->places.n, r->processes.n);
+  if (r->places.n > 1) {
+    size_t devices = count_devices(r);
+    wf__text_printf(&label, "; %zu device%s used by %zu of %zu processes", devices, devices == 1 ? "" : "s",
+                    count_users(r), r->processes.n);
+  }
   if (label.data) say(p, "", "%s", label.data);
   if (label.status) p->out->status = label.status;
   wf__text_release(&label);
