@@ -27,6 +27,7 @@ typedef struct wf_dry_options {
   bool search; /* try the settings of the allocator worth trying */
   const char
       *late_folder;    /* of a second run, whose events finish only when they are waited for; NULL: there was none */
+  const char *command; /* as it was typed; NULL: as the process saw it that the report is about */
   int exit_status;     /* of the program, as the shell has it (128 + signal); -1: not known */
   int late_status;     /* likewise, of the second run */
   double max_pageable; /* copies with pageable memory a step; NaN: no bound */

@@ -123,7 +123,7 @@ static void put_all(wf__text *out, const wf_dry_run *r) {
 wf_status wf_dry_write_html(const wf_dry_run *r, const char *path) {
   char title[300];
   if (!r->has_detail) return wf__fail(WF_VALUE, "%s: no page without memory: none was asked for", path);
-  snprintf(title, sizeof title, "Dry run: %.240s", wf__dry_string(r, wf__dry_main(r)->argv));
+  snprintf(title, sizeof title, "Dry run: %.240s", wf__dry_command(r));
   wf__text lead = {0};
   put_all(&lead, r);
   wf_status status = lead.status;

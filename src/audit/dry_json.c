@@ -7,7 +7,7 @@ static void put_program(wf__json *j, const wf_dry_run *r) {
   const wf__dry_process *p = wf__dry_main(r);
   wf__json_key(j, "program");
   wf__json_object(j);
-  wf__json_member_string(j, "command", wf__dry_string(r, p->argv));
+  wf__json_member_string(j, "command", wf__dry_command(r));
   wf__json_member_string(j, "python", wf__dry_string(r, p->python));
   wf__json_member_string(j, "torch", wf__dry_string(r, p->torch));
   wf__json_member_string(j, "cuda", wf__dry_string(r, p->cuda));

@@ -124,6 +124,10 @@ static bool ended_by(const wf_dry_run *run, const char *how) {
   return !strcmp(wf__dry_string(run, wf__dry_main(run)->finish), how);
 }
 
+const char *wf__dry_command(const wf_dry_run *run) {
+  return run->options.command ? run->options.command : wf__dry_string(run, wf__dry_main(run)->argv);
+}
+
 bool wf__dry_caught(const wf_dry_run *run, const wf__dry_answer *a) {
   if (!run->places.n || !run->places.at[a->place].out_of_memory) return false;
   const char *finish = wf__dry_string(run, run->processes.at[run->places.at[a->place].process].finish);

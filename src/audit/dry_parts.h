@@ -185,6 +185,8 @@ bool wf__dry_is_pageable(const wf_dry_run *run, const wf__dry_row *row);
 void wf__dry_each_limit(const wf_dry_run *run, void (*fn)(void *context, const char *text), void *context);
 /* Why the run can't be judged, with what to do; NULL when it can. */
 const char *wf__dry_why_not(const wf_dry_run *run, char text[1024]);
+/* The command line for people. */
+const char *wf__dry_command(const wf_dry_run *run);
 /* Whether the process of a place went on after it was out of memory: it caught that. */
 bool wf__dry_caught(const wf_dry_run *run, const wf__dry_answer *answer);
 

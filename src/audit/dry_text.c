@@ -65,7 +65,7 @@ static void put_head(const page *p) {
   const wf_dry_run *r = p->run;
   const wf__dry_process *m = wf__dry_main(r);
   char steps[WF__UNIT_TEXT], text[1024], own[WF__DRY_NAME];
-  say(p, "", "%.500s", *wf__dry_string(r, m->argv) ? wf__dry_string(r, m->argv) : "a program");
+  say(p, "", "%.500s", *wf__dry_command(r) ? wf__dry_command(r) : "a program");
   wf__text label = {0};
   wf__text_printf(&label, "Dry run as %s, no GPU used", wf__dry_own_name(r, own));
   if (m->torch) wf__text_printf(&label, "; PyTorch %s", wf__dry_string(r, m->torch));

@@ -99,6 +99,7 @@ print("arguments", sys.argv[1:], "preloaded", os.environ["LD_PRELOAD"].count("we
 sys.exit(int(sys.argv[1]))
 END
 ok "one without torch says so" ends 2 "never imported torch\|No torch in this Python" "$weft" dry-run -- python3 "$work/plain.py" 0 --gpu none
+ok "and is named as it was typed" grep -q "^python3 .*plain.py 0" "$work/output"
 ok "and got its own arguments" grep -q "arguments \['0', '--gpu', 'none'\]" "$work/output"
 mkdir "$work/site"
 echo 'import sys; print("the own sitecustomize ran", __name__, __file__)' >"$work/site/sitecustomize.py"

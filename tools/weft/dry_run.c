@@ -340,7 +340,16 @@ static int run_in(options *o, const dry_launch *launch, const char *folder) {
   return code;
 }
 
+/* The command as it was typed, joined by blanks; for people, so that of a long one the beginning suffices. */
+static const char *joined(char **command, char *text, size_t size) {
+  size_t n = 0;
+  for (char **arg = command; *arg && n < size; arg++)
+    n += (size_t)snprintf(text + n, size - n, "%s%s", n ? " " : "", *arg);
+  return text;
+}
+
 static int run(options *o) {
+  char typed[4096];
   if (python_looks_away(o->command))
     return misuse("dry-run",
                   "Python options -I, -E and -S keep out what watches the program: leave them out for the dry run");
@@ -354,6 +363,7 @@ static int run(options *o) {
                        .steps = o->steps,
                        .late = o->events == EVENTS_LAZY,
                        .output_to_stderr = o->json};
+  o->report.command = joined(o->command, typed, sizeof typed);
   int code = run_in(o, &launch, folder);
   if (!o->keep) dry_folder_remove(folder);
   free(folder);
