@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 #include "base/host.h"
 #include "dryrun/locks.h"
@@ -10,9 +11,11 @@
 /* A kernel; cudaKernel_t, CUfunction and CUkernel are pointers to one. */
 typedef struct kernel {
   const void *host;            /* the function of the host that stands for it; NULL: none */
+  const void *image;           /* the module that has it, as registered; NULL: not known */
   const char *symbol;          /* as compiled: the program's text */
   _Atomic(const char *) shown; /* as people read it; made at the first launch */
   int shared_most;             /* dynamic shared memory that was asked for */
+  atomic_int code; /* whether the module has code for the device: 0 until a launch asks, 1 it has, -1 it hasn't */
 } kernel;
 
 static struct {
@@ -48,10 +51,11 @@ static bool make_room(void) {
   return true;
 }
 
-static kernel *add(const void *host, const char *symbol) {
+static kernel *add(const void *host, const char *symbol, const void *image) {
   kernel *k = make_room() ? wf__dry_handle_new(DRY_KERNEL, sizeof *k) : NULL;
   if (!k) return NULL;
   k->host = host;
+  k->image = image;
   k->symbol = symbol;
   size_t at = home(host, registry.room);
   while (registry.slots[at]) at = (at + 1) & (registry.room - 1);
@@ -95,10 +99,37 @@ const char *wf__dry_kernel_name(const void *function) {
   return shown; /* if another thread was first, the text made here stays unused: it happens once a kernel at most */
 }
 
+static int device_version(void) {
+  const wf_gpu *gpu = &wf__dry_settings_get()->gpu;
+  return gpu->major * 10 + gpu->minor;
+}
+
+static bool has_code(kernel *k) {
+  int known = atomic_load(&k->code);
+  if (known) return known > 0;
+  wf__dry_code code = wf__dry_code_for(k->image, device_version());
+  known = !code.oldest || code.binary || code.ptx ? 1 : -1;
+  atomic_store(&k->code, known);
+  return known > 0;
+}
+
+/* It is counted all the same: what the program would take is worth knowing. */
+static void check_code(const void *function) {
+  kernel *k = kernel_of(function);
+  const wf_gpu *gpu = &wf__dry_settings_get()->gpu;
+  char what[64];
+  if (!k || has_code(k)) return;
+  snprintf(what, sizeof what, "kernels for compute capability %d.%d", gpu->major, gpu->minor);
+  wf__dry_limit(what,
+                "the program's libraries have none: on this GPU its first kernel fails with \"no kernel image is "
+                "available for execution on the device\"; it takes a build of PyTorch for that capability");
+}
+
 void wf__dry_launch(const void *function, void *stream) {
   const wf__dry_stream *on = wf__dry_stream_of(stream);
   int device = on ? wf__dry_stream_device(on) : wf__dry_current_device();
   wf__dry_contents_forget();
+  check_code(function);
   wf__dry_work(stream, (wf__dry_happening){.kind = "launch", .what = wf__dry_kernel_name(function), .device = device});
 }
 
@@ -113,7 +144,7 @@ DRY_API void __cudaRegisterFatBinaryEnd(void **image) {}
 DRY_API void __cudaUnregisterFatBinary(void **image) { wf__dry_handle_free(image); }
 DRY_API void __cudaRegisterFunction(void **image, const char *host, char *device_function, const char *name) {
   wf__dry_lock(DRY_LOCK_KERNELS);
-  if (!find(host)) add(host, name);
+  if (!find(host)) add(host, name, image ? *image : NULL);
   wf__dry_unlock(DRY_LOCK_KERNELS);
 }
 DRY_API void __cudaRegisterVar(void **image) {}
@@ -205,12 +236,15 @@ typedef struct function_attributes {
 
 DRY_API int cudaFuncGetAttributes(function_attributes *attributes, const void *function) {
   const kernel *k = kernel_of(function);
-  const wf_gpu *gpu = &wf__dry_settings_get()->gpu;
-  int version = gpu->major * 10 + gpu->minor;
+  int version = device_version();
+  wf__dry_code code = wf__dry_code_for(k ? k->image : NULL, version);
+  /* Without code for the device they are the oldest's, so that programs go on; a launch says that they wouldn't. */
+  int ptx = code.binary ? code.binary : code.ptx ? code.ptx : code.oldest ? code.oldest : version;
+  int binary = code.binary ? code.binary : code.ptx || !code.oldest ? version : code.oldest;
   *attributes = (function_attributes){.threads_most = 1024,
                                       .registers = 32,
-                                      .ptx = version,
-                                      .binary = version,
+                                      .ptx = ptx,
+                                      .binary = binary,
                                       .shared_most = k && k->shared_most ? k->shared_most : STATIC_LIMIT,
                                       .carveout = -1};
   return DRY_OK;

@@ -18,6 +18,8 @@ enum {
   DRY_OK = 0,
   DRY_INVALID_VALUE = 1,
   DRY_NO_MEMORY = 2,
+  DRY_INVALID_FUNCTION = 98,
+  DRY_NO_DEVICE = 100,
   DRY_INVALID_DEVICE = 101,
   DRY_INVALID_CONTEXT = 201,
   DRY_PEER_ALREADY_ENABLED = 704,
@@ -39,13 +41,15 @@ enum {
 
 typedef struct wf__dry_settings {
   wf_gpu gpu;
-  int devices;
+  int devices;        /* that the program sees */
   int64_t memory;     /* of each device, bytes, the context's included */
   const char *folder; /* where the events go; NULL: nowhere */
   bool lazy_events;   /* events finish at a synchronisation only */
 } wf__dry_settings;
 
 const wf__dry_settings *wf__dry_settings_get(void);
+/* GPUs of the machine, those that the program doesn't see included: the management library's count. */
+DRY_API int weft_dry_devices(void);
 /* 13020: CUDA 13.2, the version of the runtime that the program was linked with. */
 int wf__dry_runtime(void);
 /* An entry point of one of NVIDIA's own libraries, for calls that need no GPU: of the loaded library whose file's name begins so. NULL: none. */
@@ -100,6 +104,8 @@ void wf__dry_limit(const char *what, const char *why);
 /* Writes the file of events now, with one more (NULL: none). `ended`: "running", "exit", "signal 11". May be called in a handler of signals: it
  * waits for no lock longer than half a second. */
 void wf__dry_write(const char *ended, const wf__dry_happening *last);
+/* False in a child that runs in its parent's memory. */
+bool wf__dry_counts_are_ours(void);
 DRY_API void weft_dry_step(void);
 DRY_API int weft_dry_steps(void);
 
@@ -193,6 +199,17 @@ const char *wf__dry_kernel_name(const void *function);
 /* One that belongs to no function of the host. */
 void *wf__dry_kernel_named(const char *name);
 void wf__dry_launch(const void *function, void *stream);
+
+/* ---- fat_binary.c ---- */
+
+/* The architectures, as 86 for 8.6, of the machine code and of the PTX that the driver would take; 0: there is none. */
+typedef struct wf__dry_code {
+  int binary, ptx;
+  int oldest; /* of all that the module has; 0: it isn't known what it has */
+} wf__dry_code;
+
+/* Of a module as it was registered, for a device as 86. NULL: nothing is known of it. */
+wf__dry_code wf__dry_code_for(const void *image, int device);
 
 /* ---- attributes.c ---- */
 

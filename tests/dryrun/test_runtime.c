@@ -376,6 +376,62 @@ static void attributes_are_those_of_the_device(void **state) {
   assert_int_equal(blocks, 2); /* 64 KiB of shared memory, 1 of them the system's for each block */
 }
 
+/* A fat binary by its documented layout: for each build its kind (1 PTX, 2 machine code) and its architecture. */
+typedef struct fat_entry {
+  uint16_t kind, version;
+  uint32_t bytes;
+  uint64_t code_bytes;
+  uint32_t compressed, options;
+  uint16_t minor, major;
+  uint32_t architecture;
+  char rest[32 + 8]; /* of the header, and the code */
+} fat_entry;
+typedef struct fat_binary {
+  uint32_t magic;
+  uint16_t version, bytes;
+  uint64_t entries_bytes;
+  fat_entry entries[3];
+} fat_binary;
+typedef struct fat_wrapper {
+  int magic, version;
+  const fat_binary *data;
+  void *linked;
+} fat_wrapper;
+typedef struct function_attributes {
+  size_t shared, constant, local;
+  int threads_most, registers, ptx, binary, cache, shared_most, carveout, more[8];
+} function_attributes;
+int cudaFuncGetAttributes(function_attributes *attributes, const void *function);
+
+static fat_entry build_of(int kind, unsigned architecture) {
+  return (fat_entry){
+      .kind = (uint16_t)kind, .version = 0x101, .bytes = 64, .code_bytes = 8, .architecture = architecture};
+}
+
+static void expect_code(const char *function, const fat_entry builds[3], int ptx, int binary) {
+  fat_binary *fat = test_calloc(1, sizeof *fat);
+  *fat = (fat_binary){0xba55ed50u, 1, 16, sizeof fat->entries, {builds[0], builds[1], builds[2]}};
+  static fat_wrapper wrappers[8];
+  static int used;
+  fat_wrapper *w = &wrappers[used++];
+  *w = (fat_wrapper){0x466243b1, 1, fat, NULL};
+  function_attributes found = {0};
+  __cudaRegisterFunction(__cudaRegisterFatBinary(w), function, NULL, "a_kernel");
+  assert_int_equal(cudaFuncGetAttributes(&found, function), OK);
+  test_free(fat);
+  assert_int_equal(found.ptx, ptx);
+  assert_int_equal(found.binary, binary);
+}
+
+/* The device is of 7.5. */
+static void kernels_are_the_newest_build_that_runs_on_the_device(void **state) {
+  static const char functions[4];
+  expect_code(&functions[0], (fat_entry[]){build_of(2, 70), build_of(2, 75), build_of(2, 80)}, 75, 75);
+  expect_code(&functions[1], (fat_entry[]){build_of(2, 70), build_of(2, 60), build_of(1, 90)}, 70, 70);
+  expect_code(&functions[2], (fat_entry[]){build_of(1, 50), build_of(1, 60), build_of(2, 60)}, 60, 75);
+  expect_code(&functions[3], (fat_entry[]){build_of(2, 90), build_of(2, 80), build_of(1, 80)}, 80, 80); /* none */
+}
+
 static void entry_points_are_found_by_name_in_their_newest_form(void **state) {
   extern int cuMemFree_v2(void *), cuMemMap(void *, size_t, size_t, uint64_t, unsigned long long);
   void *found;
@@ -442,6 +498,7 @@ int main(int count, char **arguments) {
       cmocka_unit_test(a_graph_that_is_destroyed_is_captured_no_more),
       cmocka_unit_test(impossible_launches_are_refused),
       cmocka_unit_test(attributes_are_those_of_the_device),
+      cmocka_unit_test(kernels_are_the_newest_build_that_runs_on_the_device),
       cmocka_unit_test(entry_points_are_found_by_name_in_their_newest_form),
       cmocka_unit_test(expandable_segments_count_what_is_mapped),
       cmocka_unit_test(entries_of_the_table_write_their_results),
