@@ -1,5 +1,5 @@
 /* What happened, added up: one row for each kind, name, device, step and line of the program, so that a long run takes little memory. The rows are
- * written to events.PID.jsonl in WEFT_DRY_DIR: at a step's end (at most once in two seconds), at the end of the process, at a fatal signal. */
+ * written to events.PID.jsonl in WEFT_DRY_DIR: at the end of each of the first steps, later at most once in two seconds, at the end of the process, at a fatal signal. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdatomic.h>
@@ -195,19 +195,26 @@ void wf__dry_write(const char *ended, const wf__dry_happening *last) {
 }
 
 DRY_API void weft_dry_step(void) {
-  enum { SECONDS = 2 };
-  atomic_fetch_add(&steps, 1);
-  if (time(NULL) - counts.written >= SECONDS) wf__dry_write("running", NULL);
+  enum { FIRST = 16, SECONDS = 2 };
+  int step = atomic_fetch_add(&steps, 1);
+  if (step < FIRST || time(NULL) - counts.written >= SECONDS) wf__dry_write("running", NULL);
 }
 DRY_API int weft_dry_steps(void) { return atomic_load(&steps); }
 
 /* ---- beginning and end of the process ---- */
 
+static pid_t owner; /* whose the counts are: a child of vfork has its parent's memory, and isn't told */
+
 /* A child starts with nothing: what its parent did is its parent's. */
 static void forget_in_child(void) {
+  owner = getpid();
   counts.count = 0;
   if (counts.slots) memset(counts.slots, 0, counts.room * 2 * sizeof *counts.slots);
 }
 
-__attribute__((constructor)) static void begin(void) { pthread_atfork(NULL, NULL, forget_in_child); }
+__attribute__((constructor)) static void begin(void) {
+  owner = getpid();
+  pthread_atfork(NULL, NULL, forget_in_child);
+}
+bool wf__dry_counts_are_ours(void) { return owner == getpid(); }
 __attribute__((destructor)) static void end(void) { wf__dry_write("exit", NULL); }

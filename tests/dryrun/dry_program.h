@@ -2,6 +2,7 @@
 #ifndef WF_TEST_DRY_PROGRAM_H
 #define WF_TEST_DRY_PROGRAM_H
 
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -20,11 +21,17 @@ static void restart(char **arguments) {
   execv("/proc/self/exe", arguments);
 }
 
+/* Children of the test leave files of their own. */
 static void remove_folder(void) {
-  char path[512];
-  snprintf(path, sizeof path, "%s/events.%d.jsonl", getenv("WEFT_DRY_DIR"), (int)getpid());
-  unlink(path);
-  rmdir(getenv("WEFT_DRY_DIR"));
+  const char *folder = getenv("WEFT_DRY_DIR");
+  char path[1024];
+  DIR *listing = opendir(folder);
+  for (const struct dirent *e; listing && (e = readdir(listing));) {
+    snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
+    if (e->d_name[0] != '.') unlink(path);
+  }
+  if (listing) closedir(listing);
+  rmdir(folder);
 }
 
 #endif

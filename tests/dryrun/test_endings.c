@@ -144,6 +144,39 @@ static void a_child_is_answered_whatever_other_threads_did_at_the_fork(void **st
   assert_int_equal(answered, FORKS);
 }
 
+static void what_was_counted_is_there_after_exit_without_destructors(void **state) {
+  int status;
+  json_t *rows = run_child("leave", &status);
+  assert_true(WIFEXITED(status));
+  assert_int_equal(WEXITSTATUS(status), 7);
+  assert_string_equal(json_string_value(json_object_get(row(rows, "run", NULL, -1), "ended")), "exit");
+  expect(rows, "malloc", "cudaMalloc", 1, 1, 4 * (int64_t)MIB);
+  json_decref(rows);
+}
+
+static void each_of_the_first_steps_is_there_after_a_kill(void **state) {
+  int status;
+  json_t *rows = run_child("kill", &status);
+  assert_true(WIFSIGNALED(status));
+  assert_string_equal(json_string_value(json_object_get(row(rows, "run", NULL, -1), "ended")), "running");
+  for (int i = 0; i < 5; i++) expect(rows, "malloc", "cudaMalloc", i, 1, 2 * (int64_t)MIB);
+  json_decref(rows);
+}
+
+static void a_child_in_its_parents_memory_writes_nothing(void **state) {
+  int status;
+  json_decref(run_child("share", &status));
+  assert_true(WIFEXITED(status));
+  assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+static void the_exit_status_stays_even_if_writing_blocks(void **state) {
+  int status;
+  json_decref(run_child("late", &status));
+  assert_true(WIFEXITED(status));
+  assert_int_equal(WEXITSTATUS(status), 9);
+}
+
 /* A pipe that nobody reads stands where the file of events belongs: opening it blocks. */
 static void a_signal_ends_the_process_even_if_writing_blocks(void **state) {
   int status;
@@ -206,6 +239,45 @@ static void child_works(void) {
   cudaCtxResetPersistingL2Cache();
 }
 
+/* Ends as Python's os._exit does, in the middle of its second step. */
+static void child_leaves(void) {
+  void *a;
+  weft_dry_step();
+  cudaMalloc(&a, 4 * MIB);
+  _exit(7);
+}
+
+/* Killed where nothing can be written any more: what was counted until the last step's end is there. */
+static void child_is_killed(void) {
+  void *a;
+  for (int i = 0; i < 5; i++) {
+    cudaMalloc(&a, 2 * MIB);
+    weft_dry_step();
+  }
+  raise(SIGKILL);
+}
+
+/* Its child ends in its memory, as Python's subprocess does where the program can't be started. */
+static void child_shares_its_memory(void) {
+  void *a;
+  cudaMalloc(&a, 4 * MIB);
+  pid_t child = vfork();
+  if (!child) _exit(0);
+  char path[512];
+  snprintf(path, sizeof path, "%s/events.%d.jsonl", getenv("WEFT_DRY_DIR"), (int)child);
+  int status = 0;
+  waitpid(child, &status, 0);
+  _exit(access(path, F_OK) ? 0 : 1);
+}
+
+static void child_blocks_and_leaves(void) {
+  char path[512];
+  void *a;
+  cudaMalloc(&a, 4 * MIB);
+  snprintf(path, sizeof path, "%s/events.%d.jsonl", getenv("WEFT_DRY_DIR"), (int)getpid());
+  if (!mkfifo(path, 0600)) _exit(9);
+}
+
 static void child_blocks(void) {
   char path[512];
   void *a;
@@ -233,6 +305,10 @@ int main(int count, char **arguments) {
     if (!strcmp(arguments[count - 1], "work")) child_works();
     if (!strcmp(arguments[count - 1], "touch")) child_touches();
     if (!strcmp(arguments[count - 1], "block")) child_blocks();
+    if (!strcmp(arguments[count - 1], "leave")) child_leaves();
+    if (!strcmp(arguments[count - 1], "kill")) child_is_killed();
+    if (!strcmp(arguments[count - 1], "share")) child_shares_its_memory();
+    if (!strcmp(arguments[count - 1], "late")) child_blocks_and_leaves();
     if (!strcmp(arguments[count - 1], "name")) child_names();
     return 0;
   }
@@ -242,6 +318,10 @@ int main(int count, char **arguments) {
       cmocka_unit_test(a_child_is_answered_whatever_other_threads_did_at_the_fork),
       cmocka_unit_test(names_are_made_while_others_register_kernels),
       cmocka_unit_test(a_signal_ends_the_process_even_if_writing_blocks),
+      cmocka_unit_test(what_was_counted_is_there_after_exit_without_destructors),
+      cmocka_unit_test(each_of_the_first_steps_is_there_after_a_kill),
+      cmocka_unit_test(a_child_in_its_parents_memory_writes_nothing),
+      cmocka_unit_test(the_exit_status_stays_even_if_writing_blocks),
 #ifndef __SANITIZE_ADDRESS__ /* whose own handler ends the process */
       cmocka_unit_test(a_host_that_touches_device_memory_is_told_so),
 #endif
