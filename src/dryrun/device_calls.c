@@ -12,7 +12,7 @@ DRY_API int cudaGetDeviceCount(int *count) {
   wf__dry_python_line(); /* programs ask this early: time to learn how frames are read */
   wf__dry_check_imports();
   *count = wf__dry_settings_get()->devices;
-  return DRY_OK;
+  return *count ? DRY_OK : wf__dry_error(DRY_NO_DEVICE);
 }
 DRY_API int cudaGetDevice(int *device) {
   *device = wf__dry_current_device();

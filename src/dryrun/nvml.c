@@ -6,22 +6,16 @@
 
 enum { NVML_OK = 0, NVML_INVALID = 2, NVML_NOT_FOUND = 6 };
 
-int cudaGetDeviceCount(int *count);
 int cudaRuntimeGetVersion(int *version);
 int cudaDeviceGetByPCIBusId(int *device, const char *text);
 int cuDeviceTotalMem_v2(size_t *bytes, int device);
 int cuDeviceGetName(char *name, int bytes, int device);
 int cuDeviceComputeCapability(int *major, int *minor, int device);
 
-static int count(void) {
-  int devices = 0;
-  cudaGetDeviceCount(&devices);
-  return devices;
-}
 /* A device is its number and 1. */
 static int index_of(const void *device) { return (int)(uintptr_t)device - 1; }
 static int device_at(int index, void **device) {
-  if (index < 0 || index >= count()) return NVML_NOT_FOUND;
+  if (index < 0 || index >= weft_dry_devices()) return NVML_NOT_FOUND;
   *device = (void *)(uintptr_t)(index + 1);
   return NVML_OK;
 }
@@ -34,7 +28,7 @@ DRY_API const char *nvmlErrorString(int code) { return code == NVML_OK ? "Succes
 DRY_API int nvmlSystemGetCudaDriverVersion_v2(int *version) { return cudaRuntimeGetVersion(version), NVML_OK; }
 DRY_API int nvmlSystemGetCudaDriverVersion(int *version) { return cudaRuntimeGetVersion(version), NVML_OK; }
 DRY_API int nvmlSystemGetDriverVersion(char *text, unsigned bytes) { return snprintf(text, bytes, "580.00"), NVML_OK; }
-DRY_API int nvmlDeviceGetCount_v2(unsigned *devices) { return *devices = (unsigned)count(), NVML_OK; }
+DRY_API int nvmlDeviceGetCount_v2(unsigned *devices) { return *devices = (unsigned)weft_dry_devices(), NVML_OK; }
 DRY_API int nvmlDeviceGetCount(unsigned *devices) { return nvmlDeviceGetCount_v2(devices); }
 DRY_API int nvmlDeviceGetHandleByIndex_v2(unsigned index, void **device) { return device_at((int)index, device); }
 DRY_API int nvmlDeviceGetHandleByIndex(unsigned index, void **device) { return device_at((int)index, device); }

@@ -1,5 +1,6 @@
 /* The settings of the run, from the environment, and which CUDA runtime the program was linked with. */
 #define _GNU_SOURCE
+#include <ctype.h>
 #include <dlfcn.h>
 #include <limits.h>
 #include <link.h>
@@ -49,14 +50,34 @@ static int runtime_version(void) {
   return version ? version : 13000;
 }
 
+/* As CUDA reads CUDA_VISIBLE_DEVICES: a list that ends at its first entry that names no device. Which numbers are in it doesn't matter, they are those
+ * of another machine; only how many. */
+static int visible(int devices) {
+  const char *list = getenv("CUDA_VISIBLE_DEVICES");
+  int count = 0;
+  if (!list) return devices;
+  for (const char *at = list + strspn(list, " ");
+       isdigit((unsigned char)*at) || !strncmp(at, "GPU-", 4) || !strncmp(at, "MIG-", 4);) {
+    count++;
+    at += strcspn(at, ",");
+    if (*at) at++;
+    at += strspn(at, " ");
+  }
+  return count < devices ? count : devices;
+}
+
+DRY_API int weft_dry_devices(void) {
+  int64_t devices = number("WEFT_DRY_GPUS", 1);
+  return devices > DRY_DEVICES ? DRY_DEVICES : (int)devices;
+}
+
 static void read_environment(void) {
   const wf_gpu *gpu = wf_gpu_find(getenv("WEFT_DRY_GPU"));
   if (!gpu) gpu = wf_gpu_find("h100");
   const char *folder = getenv("WEFT_DRY_DIR"), *events = getenv("WEFT_DRY_EVENTS");
-  int64_t devices = number("WEFT_DRY_GPUS", 1);
   settings = (wf__dry_settings){
       .gpu = *gpu,
-      .devices = devices > DRY_DEVICES ? DRY_DEVICES : (int)devices,
+      .devices = visible(weft_dry_devices()),
       .memory = number("WEFT_DRY_MEM", gpu->memory_bytes),
       .folder = folder && *folder ? folder : NULL,
       .lazy_events = events && !strcmp(events, "lazy"),
