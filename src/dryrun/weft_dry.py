@@ -338,8 +338,26 @@ def _catch_term():
         signal.signal(signal.SIGTERM, end)
 
 
+def _show_driver(folder):
+    """Triton links what it compiles with the driver, which it looks for by its file's name."""
+    library = next((p for p in os.environ.get("LD_PRELOAD", "").replace(":", " ").split() if os.path.basename(p) == "libweft-dry.so"), None)
+    place = os.path.join(folder, "driver")
+    if library is None or "TRITON_LIBCUDA_PATH" in os.environ:
+        return
+    try:
+        os.makedirs(place, exist_ok=True)
+        if not os.path.lexists(os.path.join(place, "libcuda.so.1")):
+            os.symlink(library, os.path.join(place, "libcuda.so.1"))
+    except FileExistsError:  # another process of the run was first
+        pass
+    except OSError:
+        return
+    os.environ["TRITON_LIBCUDA_PATH"] = place
+
+
 def start():
     folder = os.environ["WEFT_DRY_DIR"]
+    _show_driver(folder)
     watch = _Watch(folder, int(os.environ.get("WEFT_DRY_STEPS") or 0))
 
     def torch_loaded(torch):

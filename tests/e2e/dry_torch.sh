@@ -79,6 +79,8 @@ ok "so is a script" dry script 0 --steps 2 -- "$work/script"
 ok "with its steps" holds "$work/script.json" "d['program']['steps'] == 2"
 ok "torch.compile goes on without a word" dry compile 0 -- "$python" "$programs/compiled.py"
 ok "about hooks, and in one graph" sh -c 'grep -q "graphs 1 breaks 0" "$1" && ! grep -q "global hooks" "$1"' sh "$work/compile.said"
+ok "what Triton compiles" dry triton 2 -- "$python" -c 'import ctypes, os, torch; path = os.path.join(os.environ["TRITON_LIBCUDA_PATH"], "libcuda.so.1"); ctypes.CDLL(path).weft_dry_steps; print("driver", os.path.samefile(path, os.environ["LD_PRELOAD"].split(":")[0]))'
+ok "finds the driver by its name" grep -q "^driver True" "$work/triton.said"
 ok "two processes with a GPU each" dry parallel 0 --gpus 2 -- "$python" -m torch.distributed.run --nproc-per-node 2 "$programs/parallel.py"
 ok "are both looked at" holds "$work/parallel.json" "sorted(p['device'] for p in d['places']) == [0, 1] and d['program']['steps'] == 3 and d['peak']['roles']['parameters'] == 4 << 20 and d['places'][0]['peak_allocated_bytes'] == d['places'][1]['peak_allocated_bytes']"
 ok "a crash is the program's own first" dry crash 2 -- "$python" "$programs/crash.py" python
@@ -86,7 +88,17 @@ ok "then what was counted" sh -c 'grep -q "ZeroDivisionError" "$1"' sh "$work/cr
 ok "with the line that read zeros" holds "$work/crash.json" "'ZeroDivisionError' in d['why_not'] and d['values_read'][0]['site']['line'] == 10 and d['peak']['allocated_bytes'] >= 4 << 20"
 ok "a signal" dry signal 2 -- "$python" "$programs/crash.py" signal
 ok "leaves what was counted, too" holds "$work/signal.json" "'signal 11' in d['why_not'] and any(l['kind'] == 'launch' for l in d['lines'])"
+ok "os._exit" dry leave 2 -- "$python" "$programs/crash.py" leave
+ok "leaves them as well" holds "$work/leave.json" "d['program']['exit_status'] == 3 and any(l['kind'] == 'launch' for l in d['lines'])"
 ok "Ctrl-C is 130" dry interrupt 130 -- "$python" "$programs/crash.py" interrupt
 ok "with memory" holds "$work/interrupt.json" "d['program']['ended'] == 'interrupt' and d['peak']['allocated_bytes'] >= 4 << 20"
+for gpu in rtx4090 l4; do
+  ok "a GPU that runs an older one's code, $gpu" dry older 0 --gpu "$gpu" -- "$python" -c 'import torch; print(torch.ones(3, device="cuda"))'
+  ok "has code to run" holds "$work/older.json" "not any('compute capability' in l for l in d['limits'])"
+done
+ok "one for which this PyTorch may have none" dry none 0 --gpu v100-32 -- "$python" -c 'import torch; torch.ones(3, device="cuda"); print("archs", *torch.cuda.get_arch_list())'
+ok "is said to have none, if so" sh -c 'grep -q "^archs.*sm_70" "$1" || grep -q "kernels for compute capability 7.0" "$2"' sh "$work/none.said" "$work/none.json"
+ok "no devices are visible" dry invisible 2 -- env CUDA_VISIBLE_DEVICES= "$python" -c 'import torch; print("found", torch.cuda.is_available(), torch.cuda.device_count())'
+ok "and none is found" grep -q "^found False 0" "$work/invisible.said"
 ok "a program that asks for no GPU" ends 2 "asked for no memory of a GPU" "$weft" dry-run -- "$python" -c 'import torch; torch.ones(3)'
 finish

@@ -1,4 +1,4 @@
-"""Programs that don't come through: crash.py python|signal|interrupt. Tests name line 10."""
+"""Programs that don't come through: crash.py python|signal|leave|interrupt. Tests name line 10."""
 import os
 import signal
 import sys
@@ -11,6 +11,9 @@ if sys.argv[1] == "python":
 elif sys.argv[1] == "signal":
     x.sum()
     os.kill(os.getpid(), signal.SIGSEGV)
+elif sys.argv[1] == "leave":
+    x.sum()
+    os._exit(3)
 else:
     os.kill(os.getppid(), signal.SIGINT)
     raise KeyboardInterrupt
