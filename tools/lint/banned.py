@@ -30,6 +30,8 @@ ALLOWED = {
     ("src/base/error.c", "calloc"): "wf__calloc reports its failures here",
     ("src/base/error.c", "free"): "what this file allocated",
     ("src/exec/blas.c", "setenv"): "in a constructor, before there are threads; undone at once",
+    ("src/dryrun/fatal_signals.c", "_exit"): "the stand-in's own, in the place of the C library's",
+    ("src/dryrun/fatal_signals.c", "_Exit"): "likewise",
     ("src/base/log.c", "dprintf"): "to stderr when WEFT_LOG=stderr asks for it",
 }
 
