@@ -75,7 +75,7 @@ typedef struct memory_info {
 } memory_info;
 DRY_API int nvmlDeviceGetMemoryInfo(const void *device, memory_info *info) {
   size_t left, total;
-  if (index_of(device) < 0 || index_of(device) >= count()) return NVML_INVALID;
+  if (index_of(device) < 0 || index_of(device) >= weft_dry_devices()) return NVML_INVALID;
   weft_dry_memory(index_of(device), &left, &total);
   *info = (memory_info){total, left, total - left};
   return NVML_OK;

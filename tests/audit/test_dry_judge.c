@@ -86,14 +86,12 @@ static void row(const char *kind, const char *what, int step, int line, int coun
 }
 
 static int set_up(void **state) {
-  (void)state;
   snprintf(folder, sizeof folder, "weft-dry-XXXXXX");
   return !mkdtemp(folder);
 }
 
 static int tear_down(void **state) {
   char command[128];
-  (void)state;
   snprintf(command, sizeof command, "rm -rf %s", folder);
   return system(command);
 }
@@ -132,7 +130,6 @@ static void train_one_step(int step, wf_block *weight, bool looked) {
 
 /* At the same place in each step: of these Python wrote but once. */
 static void gradients_of_later_steps_keep_their_module(void **state) {
-  (void)state;
   begin_process(7, 0);
   for (int step = 1; step <= 2; step++) {
     wf_block *gradient = maker_alloc(&m, 4 * MIB, 0, BACKWARD),
@@ -151,7 +148,6 @@ static void gradients_of_later_steps_keep_their_module(void **state) {
 }
 
 static void the_peak_is_divided_by_whose_it_is(void **state) {
-  (void)state;
   begin_process(7, 0);
   wf_block *weight = maker_alloc(&m, 4 * MIB, 0, TRAIN);
   for (int i = 1; i <= 3; i++) train_one_step(i, weight, i == 1);
@@ -174,7 +170,6 @@ static void the_peak_is_divided_by_whose_it_is(void **state) {
 }
 
 static void what_nobody_saw_goes_by_who_asked(void **state) {
-  (void)state;
   begin_process(7, 0);
   maker_alloc(&m, 8519680, 0, MODEL); /* PyTorch's workspace for cuBLAS: 2 x 4096 KiB + 8 x 16 KiB */
   maker_alloc(&m, 3 * MIB, 0, BACKWARD);
@@ -193,7 +188,6 @@ static void what_nobody_saw_goes_by_who_asked(void **state) {
 static void each_device_gets_an_answer_of_its_own(void **state) {
   static const wf_dry_device devices[] = {
       {"1GiB", 1 << 30, 64 << 20, 8, 0}, {"enough", 124 << 20, 64 << 20, 8, 0}, {"little", 123 << 20, 64 << 20, 9, 0}};
-  (void)state;
   begin_process(7, 0);
   maker_alloc(&m, 20 * MIB, 0, TRAIN);
   maker_alloc(&m, 40 * MIB, 0, MODEL);
@@ -218,7 +212,6 @@ static void other_devices_than_it_ran_as_are_judged_by_its_history(void **state)
   static const wf_dry_device too_small[] = {{"100MiB", 100 << 20, 64 << 20, 9, 0}},
                              context[] = {{"1GiB", 1 << 30, 1000 << 20, 8, 0}},
                              just[] = {{"124MiB", 124 << 20, 64 << 20, 8, 0}};
-  (void)state;
   begin_process(7, 0);
   maker_alloc(&m, 60 * MIB, 0, TRAIN);
   end_process(7, "exit", "", 0);
@@ -250,7 +243,6 @@ static void other_devices_than_it_ran_as_are_judged_by_its_history(void **state)
 
 static void running_out_of_memory_is_an_answer(void **state) {
   static const wf_dry_device devices[] = {{"64MiB", 64 << 20, 0, 8, 0}, {"more", 1 << 30, 0, 8, 0}};
-  (void)state;
   begin_process(7, 64 * MIB);
   ran_as(&devices[0]);
   maker_alloc(&m, 40 * MIB, 0, TRAIN);
@@ -266,7 +258,6 @@ static void running_out_of_memory_is_an_answer(void **state) {
 /* Whatever the program did then (a smaller batch, its own message and an exit): it asked for more than there is. */
 static void one_that_was_caught_is_one_all_the_same(void **state) {
   static const wf_dry_device devices[] = {{"1GiB", 1 << 30, 0, 8, 0}, {"64MiB", 64 << 20, 0, 8, 0}};
-  (void)state;
   begin_process(7, 64 * MIB);
   ran_as(&devices[1]);
   maker_alloc(&m, 40 * MIB, 0, TRAIN);
@@ -292,7 +283,6 @@ static void one_that_was_caught_is_one_all_the_same(void **state) {
 static void processes_that_share_a_device_share_its_memory(void **state) {
   static const wf_dry_device devices[] = {{"300MiB", 300 << 20, 100 << 20, 8, 0},
                                           {"250MiB", 250 << 20, 100 << 20, 8, 0}};
-  (void)state;
   for (int pid = 7; pid < 9; pid++) {
     begin_process(pid, 0);
     ran_as(&devices[0]);
@@ -313,7 +303,6 @@ static void processes_that_share_a_device_share_its_memory(void **state) {
 /* Its events finished at the end only, and what the side stream used was kept until then: the second run of the same program. */
 static void a_second_run_gives_the_other_end_of_the_bracket(void **state) {
   static char first[sizeof folder];
-  (void)state;
   for (int late = 0; late < 2; late++) {
     if (late) {
       memcpy(first, folder, sizeof folder);
@@ -378,7 +367,6 @@ static const wf__dry_line *line_of(const wf_dry_run *run, int kind, int64_t numb
 }
 
 static void lines_are_judged_by_the_steady_state(void **state) {
-  (void)state;
   begin_process(7, 0);
   maker_alloc(&m, 60 * MIB, 0, TRAIN);
   put_training_rows();
@@ -404,7 +392,6 @@ static void bounds_are_kept_or_broken(void **state) {
     double pageable, syncs;
     wf_dry_verdict verdict;
   } cases[] = {{1, 1, WF_DRY_FINE}, {0, 1, WF_DRY_BROKEN}, {1, 0.5, WF_DRY_BROKEN}, {2, 3, WF_DRY_FINE}};
-  (void)state;
   begin_process(7, 0);
   maker_alloc(&m, 60 * MIB, 0, TRAIN);
   put_training_rows();
@@ -424,7 +411,6 @@ static void bounds_are_kept_or_broken(void **state) {
 }
 
 static void without_steps_all_of_it_counts(void **state) {
-  (void)state;
   begin_process(7, 0);
   maker_alloc(&m, 60 * MIB, 0, TRAIN);
   row("copy", "Memcpy HtoD (Pageable -> Device)", 0, 5, 3, 3 << 20);
@@ -438,7 +424,6 @@ static void without_steps_all_of_it_counts(void **state) {
 
 /* Memory that NCCL asks the driver for is no segment of PyTorch's. */
 static void memory_beside_the_allocator_counts(void **state) {
-  (void)state;
   begin_process(7, 0);
   maker_alloc(&m, 60 * MIB, 0, TRAIN);
   row("malloc", "cudaMalloc", 0, 3, 1, 60 << 20);
@@ -475,7 +460,6 @@ static void expect_reason(const char *python, const char *end, int status, const
 
 static void what_cant_be_judged_says_why(void **state) {
   static const char end[] = "{\"kind\":\"end\",\"ended\":\"exit\"}";
-  (void)state;
   expect_reason(
       "{\"kind\":\"python\",\"state\":\"no torch\",\"torch\":null,\"found\":false,\"executable\":\"/bin/py\"}", end, 1,
       "No torch in this Python: /bin/py");
@@ -495,7 +479,6 @@ static void what_cant_be_judged_says_why(void **state) {
 
 static void a_folder_without_a_run_is_refused(void **state) {
   wf_dry_options o = wf_dry_defaults();
-  (void)state;
   o.devices = &gib;
   o.device_count = 1;
   assert_null(wf_dry_read(folder, &o));
@@ -505,7 +488,6 @@ static void a_folder_without_a_run_is_refused(void **state) {
 }
 
 static void damaged_rows_are_passed_over_and_counted(void **state) {
-  (void)state;
   begin_process(7, 0);
   maker_alloc(&m, 60 * MIB, 0, TRAIN);
   row("sync", "cudaDeviceSynchronize", 0, 6, 2, 0);
@@ -531,7 +513,6 @@ static void check_width(const char *text) {
 static void the_report_is_eighty_columns_wide(void **state) {
   static const wf_dry_device devices[] = {{"1GiB", 1 << 30, 64 << 20, 8, 0}, {"123.456MiB", 123 << 20, 64 << 20, 9, 0}};
   char page[128];
-  (void)state;
   begin_process(7, 0);
   wf_block *weight = maker_alloc(&m, 4 * MIB, 0, TRAIN);
   for (int i = 1; i <= 3; i++) train_one_step(i, weight, true);
@@ -563,7 +544,6 @@ static void the_report_is_eighty_columns_wide(void **state) {
 
 static void no_memory_is_an_error_and_leaks_nothing(void **state) {
   wf_dry_options o = wf_dry_defaults();
-  (void)state;
   o.devices = &gib;
   o.device_count = 1;
   o.search = false;

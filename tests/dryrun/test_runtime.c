@@ -71,6 +71,8 @@ int cudaLaunchKernel(const void *function, dim3 grid, dim3 block, void **argumen
 int cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const void *function, int threads, size_t shared);
 int cudaGetDriverEntryPointByVersion(const char *name, void **function, unsigned version, unsigned long long flags,
                                      int *status);
+void **__cudaRegisterFatBinary(void *image);
+void __cudaRegisterFunction(void **image, const char *host, char *device_function, const char *name);
 int cublasCreate_v2(void **handle);
 int cusolverDnSgetrf_bufferSize(void *handle, int m, int n, float *a, int lda, int *work);
 
