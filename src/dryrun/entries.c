@@ -47,6 +47,17 @@ static const char *why_limited(const wf__dry_entry *entry) {
   return NULL;
 }
 
+/* Calls of a library that computes, other than those that only prepare. */
+static bool computes(const wf__dry_entry *entry) {
+  static const char *const libraries[] = {"cublas", "cublasLt", "cudnn", "cufft", "cusolver", "cusparse"};
+  static const char *const prepares[] = {"Create", "Destroy", "Set", "Get", "Algo", "Desc", "Init", "Plan", "Finalize"};
+  bool known = false;
+  for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++) known |= !strcmp(entry->library, libraries[i]);
+  for (size_t i = 0; i < sizeof prepares / sizeof *prepares; i++)
+    if (strstr(entry->name, prepares[i])) return false;
+  return known;
+}
+
 long wf__dry_answer(const wf__dry_entry *entry, const long slots[DRY_SLOTS]) {
   wf__dry_contents_forget();
   for (const char *at = entry->results; *at;) {
@@ -59,5 +70,7 @@ long wf__dry_answer(const wf__dry_entry *entry, const long slots[DRY_SLOTS]) {
   const char *why = why_limited(entry);
   if (why) wf__dry_limit(entry->name, why);
   else wf__dry_called(entry->name);
+  if (!why && computes(entry))
+    wf__dry_limit(entry->library, "its calls launch kernels of its own choice, which aren't among those counted");
   return DRY_OK;
 }
