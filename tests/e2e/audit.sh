@@ -139,7 +139,16 @@ with open("large.json", "w") as out:
     out.write("{\"traceEvents\": [\n")
     for _ in range(600_000_000 // len(block)): out.write(block)
     out.write("{}]}")'
-  ok "long input shows progress on a terminal" sh -c 'script -qec "\"$1\" audit large.json" /dev/null </dev/null >shown; grep -q "large.json: .* %" shown' sh "$weft"
+  # Held up on the way for longer than the second after which progress is shown: a fast machine is through before.
+  cat >slowly.sh <<'EOF'
+"$1" audit large.json &
+sleep 0.1
+kill -STOP $!
+sleep 1.5
+kill -CONT $!
+wait $!
+EOF
+  ok "long input shows progress on a terminal" sh -c 'script -qec "sh slowly.sh \"$1\"" /dev/null </dev/null >shown; grep -q "large.json: .* %" shown' sh "$weft"
   ok "Ctrl-C ends with what was read so far" interrupted 400 partial "$weft" audit large.json
   ok "and says so" grep -q "Interrupted" partial
   ok "in JSON as well" interrupted 400 partial.json "$weft" audit --json large.json
