@@ -34,7 +34,7 @@ def find_torch(python):
         fail(
             2,
             f"{python} has no torch: {(answer.stderr.strip().splitlines() or ['no answer'])[-1]}",
-            "install it (python3 -m venv torch && torch/bin/pip install torch --index-url https://download.pytorch.org/whl/cpu),",
+            "install it (python3 -m venv torch && torch/bin/pip install torch),",
             "then name that Python by --python torch/bin/python or WEFT_TORCH_PYTHON",
         )
     return lines
