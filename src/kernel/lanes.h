@@ -41,19 +41,6 @@ typedef int64_t wf__i64s __attribute__((vector_size(4 * WF__LANES)));
 #define M128 __m128
 #define MASK __mmask16
 #include "kernel/lanes_float.h"
-#undef T
-#undef V
-#undef B
-#undef N
-#undef FORM
-#undef X512
-#undef X512_MASK
-#undef X256
-#undef X128
-#undef M512
-#undef M256
-#undef M128
-#undef MASK
 
 #define T double
 #define V wf__f64s
@@ -69,19 +56,6 @@ typedef int64_t wf__i64s __attribute__((vector_size(4 * WF__LANES)));
 #define M128 __m128d
 #define MASK __mmask8
 #include "kernel/lanes_float.h"
-#undef T
-#undef V
-#undef B
-#undef N
-#undef FORM
-#undef X512
-#undef X512_MASK
-#undef X256
-#undef X128
-#undef M512
-#undef M256
-#undef M128
-#undef MASK
 
 /* `v` where the mask is set, zero elsewhere. */
 static inline wf__f32s wf__where_f32(wf__i32s mask, wf__f32s v) { return (wf__f32s)((wf__i32s)v & mask); }

@@ -1,5 +1,6 @@
 /* Operations on vectors of one float type: T (the type), V (a vector of it), B (integers as wide), N (lanes), FORM(name) (the name with the
- * type's suffix) and, for AVX-512, X512(op) (the intrinsic), M512 (its vector) and MASK are defined by whoever includes it, lanes.h. */
+ * type's suffix) and, for AVX-512, X512(op) (the intrinsic), M512 (its vector) and MASK are defined by whoever includes it, lanes.h, and
+ * undefined again at the end. */
 
 static inline V FORM(wf__load)(const T *p) {
   V v;
@@ -119,3 +120,17 @@ static inline void FORM(wf__stream)(T *p, V v) {
   memcpy(p, &v, sizeof v);
 #endif
 }
+
+#undef T
+#undef V
+#undef B
+#undef N
+#undef FORM
+#undef X512
+#undef X512_MASK
+#undef X256
+#undef X128
+#undef M512
+#undef M256
+#undef M128
+#undef MASK
