@@ -214,6 +214,9 @@ static void run_straight(job *j, const wf__copy_method *m, const wf_plan *plan) 
   j->row_stride = m->dim[m->fastest].to;
   j->chunks = (j->rows + m->band - 1) / m->band;
   j->band = (j->rows + j->chunks - 1) / j->chunks;
+  /* Blocks that don't begin on a line read one more: 4080 squared in bands of 1020 makes 0.82 of memcpy, of 1024 0.89 (Zen 5). */
+  j->band = (j->band + m->staged_rows - 1) / m->staged_rows * m->staged_rows;
+  j->chunks = (j->rows + j->band - 1) / j->band;
   j->lines = (wf__lines_how){.convert = j->row.convert,
                              .from_size = m->from_size,
                              .lines = m->lines,

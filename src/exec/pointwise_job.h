@@ -40,7 +40,9 @@ typedef struct wf__pw_job {
   int64_t rows;                      /* tiles: size of the second inner dim, and its strides */
   int64_t row_stride[1 + WF__PW_INPUTS];
   int64_t tile_rows, tile_cols;
-  bool turned[1 + WF__PW_INPUTS]; /* transposed before use */
+  bool turned[1 + WF__PW_INPUTS];         /* transposed before use, */
+  int64_t tile_stride[1 + WF__PW_INPUTS]; /* and the strides along the row then */
+  bool plain;                             /* a row of a tile is one call of the kernel */
 } wf__pw_job;
 
 /* Room for one block of each operand. */

@@ -13,22 +13,19 @@
 #include "exec/past_cache.h"
 #include "exec/pointwise_job.h"
 #include "exec/threads.h"
+#include "kernel/ahead.h"
 
 #define BLOCK_BYTES (WF__PW_BLOCK * 8)
-#define CHUNK 16384 /* elements of a row that a thread takes at a time */
-/* Bytes of a block whose lines are then stored past the cache. Longer ones part reading from writing: of memcpy, an addition of 64 MiB
- * reaches 1.40 with 1 or 2 KiB, 1.30 with 4, 1.25 with 16 (f32, AVX-512, one core); writing without the block 1.41, into the cache 1.02. */
-#define STREAM_BLOCK 2048
+#define CHUNK 16384  /* elements of a row that a thread takes at a time */
 #define SHORT_ROW 64 /* shorter rows are packed */
-/* A tile of one operand that is transposed is 112 x 512 elements of f32. An addition of a transpose, 4096 squared, reaches of memcpy, in a
- * loop of nothing else: on an Intel Xeon (2 MiB of second cache) 0.34 with 32 x 32, 0.79 with 64 x 64, 1.0 with 64 x 256 or 128 x 128, 1.14
- * with 256 x 256; on an AMD EPYC (1 MiB), the operator: 0.26 with 64 x 256, 0.35 with 112 x 512, 0.33 with 48 x 1024; there turning alone takes
- * 5.2 ms of 14.3, the rows alone 8.6. A row is what the operands that lie along it are read and written by, and costs a call or two. */
-#define TILE_COLS 512 /* 256 of 8 bytes; half as many where several operands are transposed */
-#define TILE_ROWS 256
-#define TILE_BYTES \
-  (240 << 10)   /* of all of them; rows are a line further apart than they are long, lest all fall into one set */
-#define AHEAD 4 /* rows of a tile that are fetched before they are read */
+/* Bytes of a tile's row and column: long enough to be worth going to memory for, few enough for the caches. 4096 squared, f32, plus a transpose
+ * takes on a Zen 5, where memcpy moves as much in 4.9 ms, 7.4 with 256 x 64 elements, 7.1 with 128 and 8.1 with 64 columns; without columns brought
+ * side by side or lines asked for 14.3. Rows that end within lines (4099 squared) take 11.0, 15.7 with 128 columns. Bytes: 512 x 256. */
+#define TILE_ROW 1024
+#define TILE_COLUMN 256
+#define TILE_COLS 512
+#define TILE_SPACE (168 << 10) /* halves need most: 512 columns of 128 rows brought together, and GROUP rows of them */
+#define GROUP 16               /* rows that are turned at a time, and asked for before they are read */
 #define LINE 64
 
 typedef wf__pw_job job;
@@ -102,7 +99,7 @@ static void do_row(const job *j, char *const *at, const int64_t *stride, blocks 
   const void *in[WF__PW_INPUTS];
   bool in_place[WF__PW_INPUTS], direct = !j->has_result_copy && stride[0] == j->out_size, whole = direct;
   bool stream = j->stream && stride[0] == j->out_size;
-  int64_t most = stream && STREAM_BLOCK / j->out_size < j->block ? STREAM_BLOCK / j->out_size : j->block;
+  int64_t most = j->block;
   for (int k = 0; k < j->inputs; k++) {
     const input *o = &j->in[k];
     bool constant = is_constant(o, stride[k + 1]);
@@ -220,62 +217,106 @@ static void do_packed(void *context, int64_t begin, int64_t end) {
 
 /* ---- tiles ----------------------------------------------------------------------------------------------------------------- */
 
-static int64_t tile_pitch(int64_t cols, int64_t size) { return (cols * size + LINE - 1) / LINE * LINE + LINE; }
+typedef struct tile {
+  char *corner[1 + WF__PW_INPUTS];
+  int64_t rows, cols;
+} tile;
 
-/* One line of each row of the block at a time, from top to bottom: few rows of the operand are read side by side, each as far as it goes. */
-static void turn(const job *j, int o, char *block, int64_t pitch, const char *src, int64_t rows, int64_t cols) {
-  int64_t size = j->in[o - 1].size, strip = LINE / size;
-  for (int64_t c = 0; c < cols; c += strip)
-    j->kernels->transpose[j->in[o - 1].log_size](block + c * size, pitch, src + c * j->stride[o], j->stride[o], rows,
-                                                 cols - c < strip ? cols - c : strip);
+static bool is_read_in_place(const job *j, int o) {
+  return j->in[o - 1].present && !j->turned[o] && j->stride[o] == j->in[o - 1].size;
 }
 
-/* Asks for a row of the inputs that are read where they are: it is too short for the CPU's own prefetcher to see it coming. */
-static void fetch_row(const job *j, char *const *at, const int64_t *step, int64_t ahead, int64_t cols) {
-  for (int k = 0; k < j->inputs; k++) {
-    if (!j->in[k].present || j->turned[k + 1] || j->stride[k + 1] != j->in[k].size) continue;
-    const char *row = at[k + 1] + ahead * step[k + 1];
-    for (int64_t i = 0; i < cols * j->in[k].size; i += LINE) __builtin_prefetch(row + i);
+/* Asks for a row, counted from this tile's first into the next, of the inputs that are read where they are: it is too short for the CPU's own
+ * prefetcher to see it coming. */
+static void fetch_row(const job *j, const tile *t, const tile *next, int64_t row) {
+  if (row >= t->rows) {
+    row -= t->rows;
+    t = next;
   }
+  if (row >= t->rows) return;
+  for (int o = 1; o <= j->inputs; o++)
+    if (is_read_in_place(j, o)) wf__fetch(t->corner[o] + row * j->row_stride[o], t->cols * j->in[o - 1].size);
 }
 
-static void do_tile(const job *j, char *const *corner, int64_t rows, int64_t cols, blocks *b, char *turned) {
+/* An operand that is transposed. Its lines are brought side by side, so that each is read once however their addresses meet in the cache, and then
+ * turned some rows of the tile at a time. */
+typedef struct turning {
+  int operand;
+  int64_t size, stage_pitch, pitch;
+  char *stage, *rows;
+  wf__ahead next; /* what the next tile will read, asked for while this one's rows are done, */
+  int64_t lines;  /* so many lines a row */
+} turning;
+
+static void begin_turning(const job *j, turning *u, int o, const tile *t, const tile *next, char **space) {
+  int64_t size = j->in[o - 1].size;
+  *u = (turning){.operand = o,
+                 .size = size,
+                 .stage_pitch = wf__lines_pitch(j->tile_rows * size),
+                 .pitch = wf__lines_pitch((j->tile_cols * size + LINE - 1) / LINE * LINE),
+                 .stage = *space,
+                 .next = {next->corner[o], j->stride[o], next->rows * size, next->cols, 0}};
+  u->rows = u->stage + j->tile_cols * u->stage_pitch;
+  u->lines = next->cols * (next->rows * size / LINE + 1) / t->rows + 1;
+  *space = u->rows + GROUP * u->pitch;
+  for (int64_t c = 0; c < t->cols; c++)
+    memcpy(u->stage + c * u->stage_pitch, t->corner[o] + c * j->stride[o], (size_t)(t->rows * size));
+}
+
+static void do_tile(const job *j, const tile *t, const tile *next, blocks *b, char *space) {
+  turning turned[WF__PW_INPUTS];
+  int count = 0;
   char *at[1 + WF__PW_INPUTS] = {NULL};
-  int64_t step[1 + WF__PW_INPUTS], stride[1 + WF__PW_INPUTS] = {0};
+  int64_t step[1 + WF__PW_INPUTS];
   for (int o = 0; o <= j->inputs; o++) {
-    at[o] = corner[o];
+    at[o] = t->corner[o];
     step[o] = j->row_stride[o];
-    stride[o] = j->stride[o];
     if (!j->turned[o]) continue;
-    const input *in = &j->in[o - 1];
-    step[o] = tile_pitch(j->tile_cols, in->size);
-    stride[o] = in->size;
-    turn(j, o, turned, step[o], corner[o], rows, cols);
-    at[o] = turned;
-    turned += step[o] * j->tile_rows;
+    begin_turning(j, &turned[count], o, t, next, &space);
+    step[o] = turned[count++].pitch;
   }
-  bool plain = is_plain(j, stride);
-  for (int64_t r = 0; r < AHEAD && r < rows; r++) fetch_row(j, at, step, r, cols);
-  for (int64_t r = 0; r < rows; r++) {
-    if (r + AHEAD < rows) fetch_row(j, at, step, AHEAD, cols);
-    if (plain) do_plain_row(j, at, b, cols);
-    else do_row(j, at, stride, b, cols);
-    for (int o = 0; o <= j->inputs; o++) at[o] += step[o];
+  for (int64_t first = 0; first < t->rows; first += GROUP) {
+    int64_t rows = t->rows - first < GROUP ? t->rows - first : GROUP;
+    for (turning *u = turned; u < turned + count; u++) {
+      j->kernels->transpose[j->in[u->operand - 1].log_size](u->rows, u->pitch, u->stage + first * u->size,
+                                                            u->stage_pitch, rows, t->cols);
+      at[u->operand] = u->rows;
+    }
+    for (int64_t r = first; r < first + rows; r++) {
+      fetch_row(j, t, next, r + GROUP);
+      for (turning *u = turned; u < turned + count; u++) wf__ask(&u->next, u->lines);
+      if (j->plain) do_plain_row(j, at, b, t->cols);
+      else do_row(j, at, j->tile_stride, b, t->cols);
+      for (int o = 0; o <= j->inputs; o++) at[o] += step[o];
+    }
   }
+}
+
+/* The tile at row r and column c of those that the cursor is at. */
+static void set_tile(const job *j, tile *t, const wf__cursor *at, int64_t r, int64_t c) {
+  int64_t rows = j->rows - r, cols = j->n - c;
+  t->rows = rows < j->tile_rows ? rows : j->tile_rows;
+  t->cols = cols < j->tile_cols ? cols : j->tile_cols;
+  for (int o = 0; o <= j->inputs; o++) t->corner[o] = at->at[o] + r * j->row_stride[o] + c * j->stride[o];
 }
 
 static void do_tiles(void *context, int64_t begin, int64_t end) {
   const job *j = context;
   blocks b;
-  char turned[TILE_BYTES] __attribute__((aligned(64)));
+  char space[TILE_SPACE] __attribute__((aligned(LINE)));
   wf__cursor at;
   wf__walk_seek(&j->walk, begin / j->chunks, &at);
   for (int64_t unit = begin, piece = begin % j->chunks; unit < end; unit++) {
-    int64_t r = piece * j->tile_rows, rows = j->rows - r < j->tile_rows ? j->rows - r : j->tile_rows;
+    int64_t r = piece * j->tile_rows;
+    bool goes_on = piece + 1 < j->chunks && unit + 1 < end;
+    tile t, next;
+    set_tile(j, &next, &at, r, 0);
     for (int64_t c = 0; c < j->n; c += j->tile_cols) {
-      char *corner[1 + WF__PW_INPUTS];
-      for (int o = 0; o <= j->inputs; o++) corner[o] = at.at[o] + r * j->row_stride[o] + c * j->stride[o];
-      do_tile(j, corner, rows, j->n - c < j->tile_cols ? j->n - c : j->tile_cols, &b, turned);
+      t = next;
+      if (c + j->tile_cols < j->n) set_tile(j, &next, &at, r, c + j->tile_cols);
+      else if (goes_on) set_tile(j, &next, &at, r + j->tile_rows, 0);
+      else next.rows = next.cols = 0;
+      do_tile(j, &t, &next, &b, space);
     }
     if (++piece < j->chunks) continue;
     piece = 0;
@@ -305,19 +346,21 @@ static void set_second_dim(job *j, const wf_plan *plan, int dim) {
 }
 
 static void run_tiles(job *j, const wf_plan *plan, int other) {
-  int64_t widest = 1, count = 0;
+  int64_t widest = 1;
+  int turned = 0;
   set_second_dim(j, plan, other);
   for (int o = 0; o <= j->inputs; o++) {
     j->turned[o] = o > 0 && j->in[o - 1].present && j->row_stride[o] == j->in[o - 1].size && j->stride[o] != 0 &&
                    j->stride[o] != j->in[o - 1].size;
+    j->tile_stride[o] = j->turned[o] ? j->in[o - 1].size : j->stride[o];
     if (!j->turned[o]) continue;
-    count++;
+    turned++;
     if (j->in[o - 1].size > widest) widest = j->in[o - 1].size;
   }
-  int64_t most = TILE_COLS / (widest > 4 ? 2 : 1) / (count > 1 ? 2 : 1);
-  j->tile_cols = j->n < most ? j->n : most;
-  j->tile_rows = TILE_BYTES / count / tile_pitch(j->tile_cols, widest) / 16 * 16;
-  if (j->tile_rows > TILE_ROWS) j->tile_rows = TILE_ROWS;
+  j->plain = is_plain(j, j->tile_stride);
+  int64_t most = TILE_ROW / widest < TILE_COLS ? TILE_ROW / widest : TILE_COLS;
+  j->tile_cols = j->n < most / turned ? j->n : most / turned;
+  j->tile_rows = TILE_COLUMN / widest > 64 ? TILE_COLUMN / widest : 64;
   j->chunks = (j->rows + j->tile_rows - 1) / j->tile_rows;
   j->stream = j->stream && j->tile_cols * j->out_size >= 4 * LINE;
   wf__walk_of(&j->walk, plan, j->inputs + 1, 1u << (plan->ndim - 1) | 1u << other);

@@ -7,6 +7,7 @@
  *
  * Edges are turned by narrower registers; what is left of a row or column that has N elements or more by a square that overlaps the last one. Only
  * blocks smaller than a square load and store part of a lane. Nothing outside of the block is read or written. */
+#include "kernel/ahead.h"
 #include "kernel/isa.h"
 #include "kernel/tables.h"
 
@@ -247,33 +248,15 @@ static inline void stream_line(char *dst, const char *src) {
 
 static inline int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
-/* Lines that will be read next. */
-typedef struct asked {
-  const char *row;
-  int64_t stride, length, rows, at;
-} asked;
-
-static inline void ask(asked *next, int64_t lines) {
-  for (; lines > 0 && next->rows > 0; lines--) {
-    const char *p = next->row + next->at;
-    __builtin_prefetch(p, 0, 2);
-    next->at += LINE - (int64_t)((uintptr_t)p % LINE);
-    if (next->at < next->length) continue;
-    next->at = 0;
-    next->row += next->stride;
-    next->rows--;
-  }
-}
-
 /* Asks for as many of the next lines as won't be asked for while lines of the destination are stored, one for each: the ones that elements
  * lose by becoming narrower. */
 static inline void stage_rows(const wf__lines_how *how, int64_t size, int64_t pitch, const char *src,
-                              int64_t src_stride, int64_t cols, int64_t n, asked *next) {
+                              int64_t src_stride, int64_t cols, int64_t n, wf__ahead *next) {
   int64_t bytes = n * how->from_size, whole = bytes / LINE * LINE;
   int64_t lines_asked = how->from_size > size ? n * (how->from_size - size) / LINE : 0;
   for (int64_t c = 0; c < cols; c++, src += src_stride) {
     char *to = how->stage + c * pitch;
-    ask(next, lines_asked);
+    wf__ask(next, lines_asked);
     if (how->convert) {
       how->convert(to, src, n);
       continue;
@@ -286,7 +269,7 @@ static inline void stage_rows(const wf__lines_how *how, int64_t size, int64_t pi
 /* n rows of the destination by cols columns, from the stage; whole lines past the cache, the rest not. */
 #define STORE_STAGE(bytes, count)                                                                                    \
   static inline void store_stage_##bytes(char *dst, int64_t dst_stride, const char *stage, int64_t pitch, int64_t n, \
-                                         int64_t cols, asked *next) {                                                \
+                                         int64_t cols, wf__ahead *next) {                                            \
     enum { N = count, side = LINE / bytes };                                                                         \
     int64_t place[side], lines = cols / side, whole_rows = n / N * N, whole_cols = lines * side;                     \
     for (int i = 0; i < side; i++) place[i] = i * pitch;                                                             \
@@ -296,7 +279,7 @@ static inline void stage_rows(const wf__lines_how *how, int64_t size, int64_t pi
         char *to = dst + r * dst_stride + l * LINE;                                                                  \
         STREAM_TILE(bytes)                                                                                           \
       }                                                                                                              \
-      ask(next, N *lines);                                                                                           \
+      wf__ask(next, N *lines);                                                                                       \
     }                                                                                                                \
     strided_##bytes(dst + whole_rows * dst_stride, dst_stride, stage + whole_rows * bytes, pitch, n - whole_rows,    \
                     whole_cols);                                                                                     \
@@ -304,17 +287,18 @@ static inline void stage_rows(const wf__lines_how *how, int64_t size, int64_t pi
   }
 
 /* What is read after the block at column c and row r: the next one along the source's rows, of the next strip, or of the next call. */
-static inline asked next_block(const wf__lines_how *how, const char *src, int64_t src_stride, int64_t rows,
-                               int64_t cols, int64_t strip, int64_t r, int64_t c) {
+static inline wf__ahead next_block(const wf__lines_how *how, const char *src, int64_t src_stride, int64_t rows,
+                                   int64_t cols, int64_t strip, int64_t r, int64_t c) {
   int64_t staged = how->staged, along = rows - r - staged, across = cols - c - strip;
-  if (!how->ahead) return (asked){0};
+  if (!how->ahead) return (wf__ahead){0};
   if (along > 0)
-    return (asked){src + c * src_stride + (r + staged) * how->from_size, src_stride,
-                   least(staged, along) * how->from_size, least(strip, cols - c), 0};
+    return (wf__ahead){src + c * src_stride + (r + staged) * how->from_size, src_stride,
+                       least(staged, along) * how->from_size, least(strip, cols - c), 0};
   if (across > 0)
-    return (asked){src + (c + strip) * src_stride, src_stride, least(staged, rows) * how->from_size,
-                   least(strip, across), 0};
-  return (asked){how->next, src_stride, least(staged, rows) * how->from_size, how->next ? least(strip, cols) : 0, 0};
+    return (wf__ahead){src + (c + strip) * src_stride, src_stride, least(staged, rows) * how->from_size,
+                       least(strip, across), 0};
+  return (wf__ahead){how->next, src_stride, least(staged, rows) * how->from_size, how->next ? least(strip, cols) : 0,
+                     0};
 }
 
 /* Block by block along the source's rows, strip by strip of columns. */
@@ -328,7 +312,7 @@ static inline asked next_block(const wf__lines_how *how, const char *src, int64_
     for (int64_t c = 0; c < cols; c += strip)                                                                  \
       for (int64_t r = 0; r < rows; r += how->staged) {                                                        \
         int64_t n = least(how->staged, rows - r), width = least(strip, cols - c);                              \
-        asked next = next_block(how, src, src_stride, rows, cols, strip, r, c);                                \
+        wf__ahead next = next_block(how, src, src_stride, rows, cols, strip, r, c);                            \
         stage_rows(how, bytes, pitch, src + c * src_stride + r * how->from_size, src_stride, width, n, &next); \
         store_stage_##bytes(dst + r * dst_stride + c * bytes, dst_stride, how->stage, pitch, n, width, &next); \
       }                                                                                                        \

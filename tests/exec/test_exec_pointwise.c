@@ -124,10 +124,10 @@ static wf_plan random_operator(uint64_t *seed) {
   return plan;
 }
 
-static void check_random_plan(uint64_t *seed, int64_t most) {
+static void check_random_plan(uint64_t *seed, uint64_t ndim, int64_t most) {
   wf_plan plan = random_operator(seed);
   guarded buffer[4];
-  plan.ndim = (uint8_t)(random_next(seed) % 5);
+  plan.ndim = (uint8_t)ndim;
   for (int d = 0; d < plan.ndim; d++) plan.size[d] = 1 + (int64_t)(random_next(seed) % (uint64_t)most);
   make_operands(&plan, buffer, true, seed);
   run_and_compare(&plan, buffer);
@@ -139,8 +139,9 @@ static void random_plans_equal_one_element_at_a_time(void **state) {
   uint64_t seed = 31;
   for (int past = 0; past < 2; past++) {
     wf__past_cache_from = past ? 0 : -1;
-    for (int i = 0; i < 4000; i++) check_random_plan(&seed, 7);
-    for (int i = 0; i < 200; i++) check_random_plan(&seed, 24);
+    for (int i = 0; i < 4000; i++) check_random_plan(&seed, random_next(&seed) % 5, 7);
+    for (int i = 0; i < 200; i++) check_random_plan(&seed, random_next(&seed) % 5, 24);
+    for (int i = 0; i < 60; i++) check_random_plan(&seed, 2, 700); /* several tiles */
   }
   wf__past_cache_from = -1;
 }

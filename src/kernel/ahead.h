@@ -1,0 +1,34 @@
+/* Rows of memory that will be read next, whose lines are asked for a few at a time, while something else is done. */
+#ifndef WF_KERNEL_AHEAD_H
+#define WF_KERNEL_AHEAD_H
+
+#include <stdint.h>
+
+typedef struct wf__ahead {
+  const char *row;
+  int64_t stride, length, rows,
+      at; /* bytes from row to row and of each; rows that are left; bytes of the first that were asked for */
+} wf__ahead;
+
+/* A row into the first cache. gcc 12 takes a function that does nothing but prefetch for one without effect, and leaves its calls out: the empty
+ * instruction is an effect. */
+static inline void wf__fetch(const char *row, int64_t bytes) {
+  for (int64_t i = 0; i < bytes; i += 64) __builtin_prefetch(row + i);
+  __asm__ volatile("");
+}
+
+/* Into the second cache. */
+static inline void wf__ask(wf__ahead *next, int64_t lines) {
+  enum { LINE_BYTES = 64 };
+  for (; lines > 0 && next->rows > 0; lines--) {
+    const char *p = next->row + next->at;
+    __builtin_prefetch(p, 0, 2);
+    next->at += LINE_BYTES - (int64_t)((uintptr_t)p % LINE_BYTES);
+    if (next->at < next->length) continue;
+    next->at = 0;
+    next->row += next->stride;
+    next->rows--;
+  }
+}
+
+#endif
