@@ -16,12 +16,10 @@ typedef struct page {
 } page;
 
 static void WF_PRINTF(2, 3) paragraph(page *p, const char *format, ...) {
-  char text[1024];
   va_list args;
   va_start(args, format);
-  vsnprintf(text, sizeof text, format, args);
+  wf__put_sentence(&p->out, "", p->columns, format, args);
   va_end(args);
-  wf__put_wrapped(&p->out, "", 0, wf__text_plain(text), p->columns); /* names come from the file */
 }
 
 static const char *kind_of(const wf_audit *a) { return a->k.has_hip ? "ROCm" : a->k.has_device ? "CUDA" : "CPU"; }

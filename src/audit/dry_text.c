@@ -22,12 +22,10 @@ static const char *bytes_of(uint64_t bytes, char text[WF__UNIT_TEXT]) { return w
 /* A paragraph; further lines begin where the mark ends. */
 static void say(const page *p, const char *mark, const char *format, ...) WF_PRINTF(3, 4);
 static void say(const page *p, const char *mark, const char *format, ...) {
-  char text[1600];
   va_list args;
   va_start(args, format);
-  vsnprintf(text, sizeof text, format, args);
+  wf__put_sentence(p->out, mark, p->columns, format, args);
   va_end(args);
-  wf__put_wrapped(p->out, mark, wf__columns_of(mark), text, p->columns);
 }
 
 static void title(const page *p, const char *text) { wf__text_printf(p->out, "\n%s\n", text); }
@@ -65,7 +63,7 @@ static void put_head(const page *p) {
   const wf_dry_run *r = p->run;
   const wf__dry_process *m = wf__dry_main(r);
   char steps[WF__UNIT_TEXT], text[1024], own[WF__DRY_NAME];
-  say(p, "", "%.500s", *wf__dry_command(r) ? wf__dry_command(r) : "a program");
+  say(p, "", "%s", *wf__dry_command(r) ? wf__dry_command(r) : "a program");
   wf__text label = {0};
   wf__text_printf(&label, "Dry run as %s, no GPU used", wf__dry_own_name(r, own));
   if (m->torch) wf__text_printf(&label, "; PyTorch %s", wf__dry_string(r, m->torch));
@@ -250,7 +248,7 @@ static void put_reserved(const page *p) {
   const wf_replay *s = r->detail.settings;
   const wf__replay_row *best = &s->rows.at[s->best];
   if (s->best)
-    say(p, "  ", "PYTORCH_CUDA_ALLOC_CONF=%.200s: %s suffice instead of %s. %s", *best->conf ? best->conf : "(unset)",
+    say(p, "  ", "PYTORCH_CUDA_ALLOC_CONF=%s: %s suffice instead of %s. %s", *best->conf ? best->conf : "(unset)",
         bytes_of(best->needs, a), bytes_of(s->rows.at[0].needs, b), wf__replay_why(best->conf));
   else if (s->rows.n > 1)
     say(p, "  ", "Of %zu settings of the allocator that were tried none needs clearly less.", s->rows.n - 1);

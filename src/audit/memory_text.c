@@ -19,12 +19,10 @@ typedef struct writer {
 /* A sentence, wrapped; `mark` stands before it, further lines begin where it ends. */
 static void say(const writer *w, const char *mark, const char *format, ...) WF_PRINTF(3, 4);
 static void say(const writer *w, const char *mark, const char *format, ...) {
-  char text[1024];
   va_list args;
   va_start(args, format);
-  vsnprintf(text, sizeof text, format, args);
+  wf__put_sentence(w->out, mark, (size_t)w->o->columns, format, args);
   va_end(args);
-  wf__put_wrapped(w->out, mark, strlen(mark), text, (size_t)w->o->columns);
 }
 
 static void put_spaced(wf__text *out, const char *text, int width, bool right) {
@@ -58,7 +56,7 @@ static void put_other_devices(const writer *w) {
   wf__text others = {0};
   for (int device = -1; (device = wf__device_after(h->snapshot, device)) >= 0;)
     if (device != h->device) wf__text_printf(&others, "%s%d", others.size ? ", " : "", device);
-  if (others.size) say(w, "", "recorded as well: device %.600s (--device N)", others.data);
+  if (others.size) say(w, "", "recorded as well: device %s (--device N)", others.data);
   if (others.status) w->out->status = others.status;
   wf__text_release(&others);
 }
@@ -68,12 +66,12 @@ static void put_head(const writer *w) {
   const wf_snapshot *s = h->snapshot;
   char count[WF__UNIT_TEXT], time[WF__UNIT_TEXT];
   if (h->n)
-    say(w, "", "%.600s: device %d, %s events in %s", s->name, h->device, wf__count_text(h->n, count),
+    say(w, "", "%s: device %d, %s events in %s", s->name, h->device, wf__count_text(h->n, count),
         wf__time_text(wf__state_ns(h, h->n), time));
-  else say(w, "", "%.600s: device %d, no history: recording was off", s->name, h->device);
+  else say(w, "", "%s: device %d, no history: recording was off", s->name, h->device);
   const char *conf = wf__snap_text(s, s->settings.conf);
   if (s->is_log) say(w, "", "an RMM log: it has no segments and no stacks");
-  else if (*conf) say(w, "", "recorded with PYTORCH_CUDA_ALLOC_CONF=%.600s", conf);
+  else if (*conf) say(w, "", "recorded with PYTORCH_CUDA_ALLOC_CONF=%s", conf);
   if (h->unmatched)
     say(w, "", "%s entries of the history don't fit its end; they are left out", wf__count_text(h->unmatched, count));
   put_other_devices(w);

@@ -36,22 +36,24 @@ void wf__text_append(wf__text *text, const char *bytes, size_t n) {
 
 void wf__text_put(wf__text *text, const char *string) { wf__text_append(text, string, strlen(string)); }
 
-void wf__text_printf(wf__text *text, const char *format, ...) {
+void wf__text_vprintf(wf__text *text, const char *format, va_list args) {
   char small[512];
+  va_list again;
+  va_copy(again, args);
+  int n = vsnprintf(small, sizeof small, format, args);
+  if (n > 0 && (size_t)n < sizeof small) wf__text_append(text, small, (size_t)n);
+  else if (n >= 0 && reserve(text, (size_t)n)) {
+    vsnprintf(text->data + text->size, (size_t)n + 1, format, again);
+    text->size += (size_t)n;
+  }
+  va_end(again);
+}
+
+void wf__text_printf(wf__text *text, const char *format, ...) {
   va_list args;
   va_start(args, format);
-  int n = vsnprintf(small, sizeof small, format, args);
+  wf__text_vprintf(text, format, args);
   va_end(args);
-  if (n < 0) return;
-  if ((size_t)n < sizeof small) {
-    wf__text_append(text, small, (size_t)n);
-    return;
-  }
-  if (!reserve(text, (size_t)n)) return;
-  va_start(args, format);
-  vsnprintf(text->data + text->size, (size_t)n + 1, format, args);
-  va_end(args);
-  text->size += (size_t)n;
 }
 
 void wf__text_repeat(wf__text *text, char c, int64_t count) {

@@ -3,6 +3,8 @@
 #ifndef WF_FORMAT_TEXT_H
 #define WF_FORMAT_TEXT_H
 
+#include <stdarg.h>
+
 #include "base/error.h"
 
 typedef struct wf__text {
@@ -14,6 +16,7 @@ typedef struct wf__text {
 WF_TOOLS_API void wf__text_append(wf__text *text, const char *bytes, size_t n);
 WF_TOOLS_API void wf__text_put(wf__text *text, const char *string);
 WF_TOOLS_API void wf__text_printf(wf__text *text, const char *format, ...) WF_PRINTF(2, 3);
+WF_TOOLS_API void wf__text_vprintf(wf__text *text, const char *format, va_list args) WF_PRINTF(2, 0);
 /* `count` times the character. */
 WF_TOOLS_API void wf__text_repeat(wf__text *text, char c, int64_t count);
 /* The string, to be released with wf__release; the text is empty again. NULL when memory was out, with the error set. */

@@ -33,3 +33,11 @@ void wf__put_wrapped(wf__text *out, const char *mark, size_t indent, const char 
   }
   wf__text_put(out, "\n");
 }
+
+void wf__put_sentence(wf__text *out, const char *mark, size_t columns, const char *format, va_list args) {
+  wf__text text = {0};
+  wf__text_vprintf(&text, format, args);
+  if (text.status) out->status = text.status;
+  else wf__put_wrapped(out, mark, wf__columns_of(mark), wf__text_plain(text.data), columns);
+  wf__text_release(&text);
+}
