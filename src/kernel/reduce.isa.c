@@ -81,6 +81,23 @@ static double sum_f64(const double *x, int64_t n) {
   return wf__total_f64(total) + (i < n ? short_sum_f64(x + i, n - i) : 0);
 }
 
+/* Rows of columns' elements go into results t[i], four at a time: a[i] to d[i], then one: a[i]. FOUR, ONE: what t[i] becomes. */
+#define BY_FOUR_ROWS(FN, RESULT, FOUR, ONE)                                                    \
+  static void NAME(FN)(void *result, const void *x, int64_t stride, int64_t rows, int64_t n) { \
+    RESULT *t = result;                                                                        \
+    const char *row = x;                                                                       \
+    int64_t r = 0;                                                                             \
+    for (; r + 4 <= rows; r += 4, row += 4 * stride) {                                         \
+      const T *a = (const T *)row, *b = (const T *)(row + stride);                             \
+      const T *c = (const T *)(row + 2 * stride), *d = (const T *)(row + 3 * stride);          \
+      WF__VECTOR_LOOP for (int64_t i = 0; i < n; i++) t[i] = FOUR;                             \
+    }                                                                                          \
+    for (; r < rows; r++, row += stride) {                                                     \
+      const T *a = (const T *)row;                                                             \
+      WF__VECTOR_LOOP for (int64_t i = 0; i < n; i++) t[i] = ONE;                              \
+    }                                                                                          \
+  }
+
 #define T float
 #define V wf__f32s
 #define LANES WF__LANES

@@ -56,51 +56,36 @@ EXTREME(MIN, <)
 /* What four narrow elements are joined in before they are widened. */
 typedef __typeof__(_Generic((T)0, int8_t : 0, uint8_t : 0, int16_t : 0, default : (uint64_t)0)) NAME(part);
 
-#define ROWS(FN, R, FOUR, ONE)                                                                 \
-  static void NAME(FN)(void *result, const void *x, int64_t stride, int64_t rows, int64_t n) { \
-    R *t = result;                                                                             \
-    const char *row = x;                                                                       \
-    int64_t r = 0;                                                                             \
-    for (; r + 4 <= rows; r += 4, row += 4 * stride) {                                         \
-      const T *a = (const T *)row, *b = (const T *)(row + stride);                             \
-      const T *c = (const T *)(row + 2 * stride), *d = (const T *)(row + 3 * stride);          \
-      WF__VECTOR_LOOP for (int64_t i = 0; i < n; i++) t[i] = FOUR;                             \
-    }                                                                                          \
-    for (; r < rows; r++, row += stride) {                                                     \
-      const T *a = (const T *)row;                                                             \
-      WF__VECTOR_LOOP for (int64_t i = 0; i < n; i++) t[i] = ONE;                              \
-    }                                                                                          \
-  }
 #define PART(y) ((NAME(part))(y))
 #define TRUE(y) ((uint8_t)((y) != 0))
-ROWS(add_rows, uint64_t, t[i] + (uint64_t)((PART(a[i]) + PART(b[i])) + (PART(c[i]) + PART(d[i]))),
-     t[i] + (uint64_t)a[i])
-ROWS(multiply_rows, uint64_t, t[i] * ((uint64_t)a[i] * (uint64_t)b[i]) * ((uint64_t)c[i] * (uint64_t)d[i]),
-     t[i] * (uint64_t)a[i])
-ROWS(count_rows, int64_t, t[i] + (uint8_t)(TRUE(a[i]) + TRUE(b[i]) + TRUE(c[i]) + TRUE(d[i])), t[i] + TRUE(a[i]))
+BY_FOUR_ROWS(add_rows, uint64_t, t[i] + (uint64_t)((PART(a[i]) + PART(b[i])) + (PART(c[i]) + PART(d[i]))),
+             t[i] + (uint64_t)a[i])
+BY_FOUR_ROWS(multiply_rows, uint64_t, t[i] * ((uint64_t)a[i] * (uint64_t)b[i]) * ((uint64_t)c[i] * (uint64_t)d[i]),
+             t[i] * (uint64_t)a[i])
+BY_FOUR_ROWS(count_rows, int64_t, t[i] + (uint8_t)(TRUE(a[i]) + TRUE(b[i]) + TRUE(c[i]) + TRUE(d[i])),
+             t[i] + TRUE(a[i]))
 #undef PART
 #undef TRUE
 
-#define EXTREME(FN, OPERATOR)                                                                                        \
-  static inline T NAME(FN##_of)(T now, T y) { return y OPERATOR now ? y : now; }                                     \
-  ROWS(FN##_rows, T, NAME(FN##_of)(t[i], NAME(FN##_of)(NAME(FN##_of)(a[i], b[i]), NAME(FN##_of)(c[i], d[i]))),       \
-       NAME(FN##_of)(t[i], a[i]))                                                                                    \
-  static void NAME(FN##_places)(void *best, void *place, const void *x, int64_t stride, int64_t first, int64_t rows, \
-                                int64_t n) {                                                                         \
-    T *t = best, *p = place;                                                                                         \
-    for (int64_t r = 0; r < rows; r++) {                                                                             \
-      const T *a = (const T *)((const char *)x + r * stride), here = (T)(first + r);                                 \
-      WF__VECTOR_LOOP for (int64_t i = 0; i < n; i++) {                                                              \
-        const T y = a[i], now = t[i], before = p[i];                                                                 \
-        t[i] = y OPERATOR now ? y : now;                                                                             \
-        p[i] = y OPERATOR now ? here : before;                                                                       \
-      }                                                                                                              \
-    }                                                                                                                \
+#define EXTREME(FN, OPERATOR)                                                                                          \
+  static inline T NAME(FN##_of)(T now, T y) { return y OPERATOR now ? y : now; }                                       \
+  BY_FOUR_ROWS(FN##_rows, T, NAME(FN##_of)(t[i], NAME(FN##_of)(NAME(FN##_of)(a[i], b[i]), NAME(FN##_of)(c[i], d[i]))), \
+               NAME(FN##_of)(t[i], a[i]))                                                                              \
+  static void NAME(FN##_places)(void *best, void *place, const void *x, int64_t stride, int64_t first, int64_t rows,   \
+                                int64_t n) {                                                                           \
+    T *t = best, *p = place;                                                                                           \
+    for (int64_t r = 0; r < rows; r++) {                                                                               \
+      const T *a = (const T *)((const char *)x + r * stride), here = (T)(first + r);                                   \
+      WF__VECTOR_LOOP for (int64_t i = 0; i < n; i++) {                                                                \
+        const T y = a[i], now = t[i], before = p[i];                                                                   \
+        t[i] = y OPERATOR now ? y : now;                                                                               \
+        p[i] = y OPERATOR now ? here : before;                                                                         \
+      }                                                                                                                \
+    }                                                                                                                  \
   }
 EXTREME(most, >)
 EXTREME(least, <)
 #undef EXTREME
-#undef ROWS
 
 static void NAME(add_each)(void *total, const void *x, int64_t stride, int64_t rows, int64_t n) {
   uint64_t *t = total;

@@ -235,23 +235,9 @@ static void NAME(add_each)(void *total, const void *x, int64_t stride, int64_t r
   }
 }
 
-/* Four rows at a time are joined before they go to the results, all in double: E(y) is what an element y is worth. */
-#define WIDE_ROWS(FN, RESULT, E, JOIN)                                                         \
-  static void NAME(FN)(void *result, const void *x, int64_t stride, int64_t rows, int64_t n) { \
-    RESULT *t = result;                                                                        \
-    const char *row = x;                                                                       \
-    int64_t r = 0;                                                                             \
-    for (; r + 4 <= rows; r += 4, row += 4 * stride) {                                         \
-      const T *a = (const T *)row, *b = (const T *)(row + stride);                             \
-      const T *c = (const T *)(row + 2 * stride), *d = (const T *)(row + 3 * stride);          \
-      WF__VECTOR_LOOP for (int64_t i = 0; i < n; i++) t[i] =                                   \
-          t[i] JOIN((E(a[i]) JOIN E(b[i]))JOIN(E(c[i]) JOIN E(d[i])));                         \
-    }                                                                                          \
-    for (; r < rows; r++, row += stride) {                                                     \
-      const T *a = (const T *)row;                                                             \
-      WF__VECTOR_LOOP for (int64_t i = 0; i < n; i++) t[i] = t[i] JOIN E(a[i]);                \
-    }                                                                                          \
-  }
+/* Rows are joined before they go to the results, all in double: E(y) is what an element y is worth. */
+#define WIDE_ROWS(FN, RESULT, E, JOIN) \
+  BY_FOUR_ROWS(FN, RESULT, t[i] JOIN((E(a[i]) JOIN E(b[i]))JOIN(E(c[i]) JOIN E(d[i]))), t[i] JOIN E(a[i]))
 #define WORTH(y) ((double)(y))
 #define WORTH_SIZE(y) __builtin_fabs((double)(y))
 #define WORTH_SQUARE(y) ((double)(y) * (double)(y))
@@ -267,38 +253,25 @@ WIDE_ROWS(count_rows, int64_t, WORTH_ONE, +)
 #undef WIDE_ROWS
 
 /* NaN goes before everything and stays. */
-#define EXTREME_ROWS(FN, OPERATOR)                                                                                   \
-  static inline T NAME(FN##_of)(T now, T y) { return ((y OPERATOR now) | (y != y)) ? y : now; }                      \
-  static void NAME(FN##_rows)(void *best, const void *x, int64_t stride, int64_t rows, int64_t n) {                  \
-    T *t = best;                                                                                                     \
-    const char *row = x;                                                                                             \
-    int64_t r = 0;                                                                                                   \
-    for (; r + 4 <= rows; r += 4, row += 4 * stride) {                                                               \
-      const T *a = (const T *)row, *b = (const T *)(row + stride);                                                   \
-      const T *c = (const T *)(row + 2 * stride), *d = (const T *)(row + 3 * stride);                                \
-      WF__VECTOR_LOOP for (int64_t i = 0; i < n; i++) t[i] =                                                         \
-          NAME(FN##_of)(NAME(FN##_of)(NAME(FN##_of)(NAME(FN##_of)(t[i], a[i]), b[i]), c[i]), d[i]);                  \
-    }                                                                                                                \
-    for (; r < rows; r++, row += stride) {                                                                           \
-      const T *a = (const T *)row;                                                                                   \
-      WF__VECTOR_LOOP for (int64_t i = 0; i < n; i++) t[i] = NAME(FN##_of)(t[i], a[i]);                              \
-    }                                                                                                                \
-  }                                                                                                                  \
-  static void NAME(FN##_places)(void *best, void *place, const void *x, int64_t stride, int64_t first, int64_t rows, \
-                                int64_t n) {                                                                         \
-    T *t = best;                                                                                                     \
-    PLACE *p = place;                                                                                                \
-    for (int64_t r = 0; r < rows; r++) {                                                                             \
-      const T *a = (const T *)((const char *)x + r * stride);                                                        \
-      const PLACE here = (PLACE)(first + r);                                                                         \
-      WF__VECTOR_LOOP for (int64_t i = 0; i < n; i++) {                                                              \
-        const T y = a[i], now = t[i];                                                                                \
-        const PLACE before = p[i];                                                                                   \
-        const int better = (y OPERATOR now) | ((y != y) & (now == now));                                             \
-        t[i] = better ? y : now;                                                                                     \
-        p[i] = better ? here : before;                                                                               \
-      }                                                                                                              \
-    }                                                                                                                \
+#define EXTREME_ROWS(FN, OPERATOR)                                                                                     \
+  static inline T NAME(FN##_of)(T now, T y) { return ((y OPERATOR now) | (y != y)) ? y : now; }                        \
+  BY_FOUR_ROWS(FN##_rows, T, NAME(FN##_of)(NAME(FN##_of)(NAME(FN##_of)(NAME(FN##_of)(t[i], a[i]), b[i]), c[i]), d[i]), \
+               NAME(FN##_of)(t[i], a[i]))                                                                              \
+  static void NAME(FN##_places)(void *best, void *place, const void *x, int64_t stride, int64_t first, int64_t rows,   \
+                                int64_t n) {                                                                           \
+    T *t = best;                                                                                                       \
+    PLACE *p = place;                                                                                                  \
+    for (int64_t r = 0; r < rows; r++) {                                                                               \
+      const T *a = (const T *)((const char *)x + r * stride);                                                          \
+      const PLACE here = (PLACE)(first + r);                                                                           \
+      WF__VECTOR_LOOP for (int64_t i = 0; i < n; i++) {                                                                \
+        const T y = a[i], now = t[i];                                                                                  \
+        const PLACE before = p[i];                                                                                     \
+        const int better = (y OPERATOR now) | ((y != y) & (now == now));                                               \
+        t[i] = better ? y : now;                                                                                       \
+        p[i] = better ? here : before;                                                                                 \
+      }                                                                                                                \
+    }                                                                                                                  \
   }
 EXTREME_ROWS(most, >)
 EXTREME_ROWS(least, <)
