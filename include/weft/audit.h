@@ -12,7 +12,8 @@ typedef struct wf_audit wf_audit;
 
 /** How a trace is judged; where a pointer to it is NULL, the defaults hold. */
 typedef struct wf_audit_options {
-  /** Called now and then with the bytes read so far (unpacked, of a gzip file); false stops reading, and what was read is judged. */
+  /** Called now and then with the bytes read so far (unpacked, of a gzip file), also while a pipe is waited for; false stops reading, and
+   *  what was read is judged. */
   bool (*progress)(void *context, int64_t bytes);
   void *context;
   /** Copies, transfers and idle time that cost less than this share of the steady state are no findings. Default 0.001. */

@@ -13,7 +13,8 @@ typedef struct wf_snapshot wf_snapshot;
 
 /** How it is read. */
 typedef struct wf_snapshot_options {
-  /* Told now and then how many bytes, unpacked, have been read; false stops the reading (WF_CANCELLED). NULL: nobody. */
+  /* Told now and then how many bytes, unpacked, have been read, also while a pipe is waited for; false stops the reading (WF_CANCELLED).
+   * NULL: nobody. */
   bool (*progress)(void *context, int64_t bytes);
   void *context;
 } wf_snapshot_options;

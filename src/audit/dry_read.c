@@ -233,7 +233,7 @@ static wf_status read_file(reader *r, const char *kind, wf_status (*add)(reader 
   *there = file != NULL;
   if (!file) return WF_OK;
   fclose(file);
-  wf__input *input = wf__input_open(path);
+  wf__input *input = wf__input_open(path, NULL, NULL);
   if (!input) return wf_error_peek().status;
   wf_status status = wf__scanner_open(&r->scanner, input);
   if (!status) status = read_rows(r, add);

@@ -296,7 +296,7 @@ static bool read_event(wf__kineto *k, wf__scanner *s, raw *e) {
 typedef struct reading {
   wf__kineto *k;
   wf__scanner s;
-  wf__kineto_progress progress;
+  wf__progress progress;
   void *context;
 } reading;
 
@@ -448,17 +448,25 @@ static void close_all(wf__kineto *k) {
   }
 }
 
-wf_status wf__kineto_read(wf__kineto *k, const char *path, wf__kineto_progress progress, void *context) {
-  *k = (wf__kineto){.path = wf__strdup(path)};
-  if (!k->path) return WF_NO_MEMORY;
-  WF__TRY(wf__names_open(&k->names));
-  wf__input *input = wf__input_open(path);
-  if (!input) return wf_error_peek().status;
+static wf_status read_path(wf__kineto *k, const char *path, wf__progress progress, void *context) {
   reading r = {.k = k, .progress = progress, .context = context};
-  wf_status status = wf__scanner_open(&r.s, input);
+  wf__input *input = wf__input_open(path, progress, context);
+  wf_status status = input ? wf__scanner_open(&r.s, input) : wf_error_peek().status;
   if (!status) status = read_all(&r);
   wf__scanner_close(&r.s);
   wf__input_close(input);
+  if (status != WF_CANCELLED) return status;
+  wf_error_take(); /* stopped while nothing came: as if it had been between two events */
+  k->interrupted = true;
+  k->truncated = false;
+  return WF_OK;
+}
+
+wf_status wf__kineto_read(wf__kineto *k, const char *path, wf__progress progress, void *context) {
+  *k = (wf__kineto){.path = wf__strdup(path)};
+  if (!k->path) return WF_NO_MEMORY;
+  WF__TRY(wf__names_open(&k->names));
+  wf_status status = read_path(k, path, progress, context);
   if (status == WF_IO && *wf_error_peek().hint)
     wf__hint("copy it again; of a gzip file that is cut off, `gzip -dc FILE >part.json` saves what is there");
   if (!status) status = check_events(k);

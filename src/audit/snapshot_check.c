@@ -17,7 +17,7 @@ wf_recording wf_recording_of(const char *path) {
   const void *bytes;
   wf_recording is = WF_RECORDING_OTHER;
   if (wf_error_peek().status || !can_be_read_again(path)) return is;
-  wf__input *input = wf__input_open(path);
+  wf__input *input = wf__input_open(path, NULL, NULL);
   int64_t n = input ? wf__input_peek(input, &bytes) : -1;
   if (n > 0) {
     wf__file_kind kind = wf__file_kind_of(bytes, (size_t)n);

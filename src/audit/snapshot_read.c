@@ -106,7 +106,8 @@ wf_snapshot *wf_snapshot_read(const char *path, const wf_snapshot_options *optio
   /* number 0 of pools and streams is the default one, of stacks and frames the empty one */
   bool good = s->name && wf__snap_pool_number(s, 0, 0) == 0 && wf__string_set_add(&s->stacks, "", 0) == 0 &&
               wf__string_set_add(&s->frames, "", 0) == 0;
-  wf__input *input = good ? wf__input_open(path) : NULL;
+  wf__input *input =
+      good ? wf__input_open(path, options ? options->progress : NULL, options ? options->context : NULL) : NULL;
   wf_status status = input ? read_kind(s, input, options) : WF_IO;
   if (input) s->bytes = wf__input_position(input);
   wf__input_close(input);

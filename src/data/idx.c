@@ -82,7 +82,7 @@ static wf_status check_labels(const idx_file *f, const uint8_t *labels, int64_t 
 }
 
 static wf_status read_images(idx_file *f, images *set) {
-  f->stream = wf__input_open(f->path);
+  f->stream = wf__input_open(f->path, NULL, NULL);
   if (!f->stream) return wf__self.pending;
   WF__TRY(read_header(f, 3));
   size_t bytes;
@@ -95,7 +95,7 @@ static wf_status read_images(idx_file *f, images *set) {
 }
 
 static wf_status read_labels(idx_file *f, images *set, const idx_file *of, int64_t classes) {
-  f->stream = wf__input_open(f->path);
+  f->stream = wf__input_open(f->path, NULL, NULL);
   if (!f->stream) return wf__self.pending;
   WF__TRY(read_header(f, 1));
   WF__CHECK(f->size[0] == of->size[0], WF_VALUE, "%s holds %lld images, but %s holds %lld labels", of->path,

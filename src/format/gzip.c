@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,11 +13,15 @@
 #include "base/host.h"
 
 #define BUFFER_BYTES ((size_t)64 << 10)
+#define ASK_MS 250                   /* between questions whether to go on waiting */
 #define CHUNK_MAX ((size_t)16 << 20) /* zlib counts in 32 bits */
 
 struct wf__input {
   char *name;
-  int file;           /* -1: from memory */
+  int file;      /* -1: from memory */
+  bool may_wait; /* no regular file: opened without blocking */
+  wf__progress progress;
+  void *context;
   const char *memory; /* what is left of it */
   size_t memory_left;
   bool compressed, in_member, failed;
@@ -46,6 +51,20 @@ static bool fail_system(wf__input *in, int error) {
   return fail(in, strerror_r(error, text, sizeof text));
 }
 
+/* Until there are bytes, or the end. Reading itself would begin again after a signal, and a signal just before it would be missed. */
+static bool wait_for_bytes(wf__input *in) {
+  for (;;) {
+    struct pollfd p = {in->file, POLLIN, 0};
+    int ready = poll(&p, 1, in->progress ? ASK_MS : -1);
+    if (ready > 0) return true;
+    if (ready < 0 && errno != EINTR) return fail_system(in, errno);
+    if (!in->progress || in->progress(in->context, in->position)) continue;
+    in->failed = true;
+    wf__fail(WF_CANCELLED, "%s: reading was stopped", in->name);
+    return false;
+  }
+}
+
 /* More bytes behind the unused ones; no change at the end. */
 static bool fill(wf__input *in) {
   if (in->begin) {
@@ -63,8 +82,10 @@ static bool fill(wf__input *in) {
     return true;
   }
   ssize_t n;
-  do n = read(in->file, in->buffer + in->end, room);
-  while (n < 0 && errno == EINTR);
+  do {
+    if (in->may_wait && !wait_for_bytes(in)) return false;
+    n = read(in->file, in->buffer + in->end, room);
+  } while (n < 0 && (errno == EINTR || (in->may_wait && errno == EAGAIN))); /* somebody else took them */
   if (n < 0) return fail_system(in, errno);
   in->end += (size_t)n;
   return true;
@@ -115,20 +136,24 @@ static wf__input *new_input(const char *name) {
   return in->name ? in : discard(in);
 }
 
-wf__input *wf__input_open(const char *path) {
+wf__input *wf__input_open(const char *path, wf__progress progress, void *context) {
   wf__input *in = new_input(path);
   struct stat s;
   if (!in) return NULL;
-  do in->file = open(path, O_RDONLY | O_CLOEXEC);
+  in->progress = progress;
+  in->context = context;
+  do in->file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* of a FIFO that nobody writes yet, too */
   while (in->file < 0 && errno == EINTR);
   if (in->file < 0) {
     fail_system(in, errno);
     return discard(in);
   }
-  if (!fstat(in->file, &s) && S_ISDIR(s.st_mode)) {
+  bool known = !fstat(in->file, &s);
+  if (known && S_ISDIR(s.st_mode)) {
     fail_system(in, EISDIR);
     return discard(in);
   }
+  in->may_wait = !known || !S_ISREG(s.st_mode);
   return start(in);
 }
 

@@ -8,12 +8,17 @@
 
 typedef struct wf__input wf__input;
 
-/* NULL on error (WF_IO with path and reason, WF_NO_MEMORY). */
-WF_TOOLS_API wf__input *wf__input_open(const char *path);
+/* Told how many bytes were given out; false: stop. */
+typedef bool (*wf__progress)(void *context, int64_t bytes);
+
+/* NULL on error (WF_IO with path and reason, WF_NO_MEMORY). While nothing comes (a pipe whose writer is slow, a FIFO that nobody writes
+ * yet) `progress` is asked a few times a second, and at once after a signal; where it stops the waiting, here or in a later read, the
+ * error is WF_CANCELLED. NULL: it waits for as long as it takes. */
+WF_TOOLS_API wf__input *wf__input_open(const char *path, wf__progress progress, void *context);
 /* The same from memory, which must stay; `name` for texts. */
 WF_TOOLS_API wf__input *wf__input_memory(const void *bytes, size_t size, const char *name);
 WF_TOOLS_API void wf__input_close(wf__input *input);
-/* Up to `size` bytes; fewer at the end only, then 0. -1 on error (WF_IO), and again -1 from then on. */
+/* Up to `size` bytes; fewer at the end only, then 0. -1 on error (WF_IO, WF_CANCELLED), and again -1 from then on. */
 WF_TOOLS_API int64_t wf__input_read(wf__input *input, void *buffer, size_t size);
 /* Exactly `size` bytes, or an error (WF_IO) that names the file, `what` was to be read and how much is there. */
 WF_TOOLS_API wf_status wf__input_exactly(wf__input *input, void *buffer, size_t size, const char *what);

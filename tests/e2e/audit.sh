@@ -156,6 +156,14 @@ EOF
   ok "Ctrl-C ends a comparison, of which nothing can be told yet" interrupted 400 partial.json "$weft" check large.json large.json --json
   ok "it says so, and prints nothing" sh -c 'grep -q "weft check: interrupted" output && [ ! -s partial.json ]'
   rm -f large.json
+  # Pipes: one that nobody writes, one whose writer stalls amid the events.
+  mkfifo unwritten stalled
+  ok "Ctrl-C ends the waiting for a writer at the first press" interrupted 400 partial.json "$weft" audit --json unwritten
+  ok "of which nothing was read" holds partial.json "d['interrupted'] is True and d['events'] == 0"
+  { head -c 1000 bad.json; sleep 20; } >stalled &
+  ok "Ctrl-C ends a reading that stalls" interrupted 400 partial.json "$weft" check stalled bad.json
+  ok "saying so" sh -c 'grep -q "weft check: interrupted" output && [ ! -s partial.json ]'
+  kill $!
 fi
 
 # The samples' true counts.

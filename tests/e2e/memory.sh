@@ -81,6 +81,8 @@ ok "less memory doesn't fit" ends 0 " no" "$weft" replay-alloc --mem 700MiB "$wo
 ok "an RMM log is replayed" ends 0 "can't be known" "$weft" replay-alloc "$work/rmm.csv"
 
 # ---- interrupted ----
+mkfifo "$work/unwritten"
+ok "Ctrl-C ends the waiting for a pipe at the first press" interrupted 400 "$work/stopped" "$weft" memory "$work/unwritten"
 ok "there is a long history" "$maker" "$work/long-history.pickle" 3000000
 ok "Ctrl-C ends its reading" interrupted 200 "$work/stopped" "$weft" memory --json "$work/long-history.pickle"
 ok "it says so, and prints nothing" sh -c 'grep -q "reading was stopped" "$1/output" && [ ! -s "$1/stopped" ]' sh "$work"

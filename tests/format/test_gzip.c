@@ -1,7 +1,10 @@
 /* Plain and gzip input: what is read, and what is said of files that are cut off or damaged. Compressed bytes come from zlib's deflate. */
 #include "test.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -64,7 +67,7 @@ static void reads_files_by_their_content_not_their_name(void **state) {
     int fd = mkstemps(path, 4);
     assert_int_equal(write(fd, content[i], size[i]), size[i]);
     close(fd);
-    reads_back(wf__input_open(path), 100000);
+    reads_back(wf__input_open(path, NULL, NULL), 100000);
     unlink(path);
   }
 }
@@ -133,10 +136,82 @@ static void reads_empty_and_tiny_inputs(void **state) {
 }
 
 static void says_why_a_file_cannot_be_opened(void **state) {
-  assert_null(wf__input_open("no-such-folder/file.gz"));
+  assert_null(wf__input_open("no-such-folder/file.gz", NULL, NULL));
   assert_error(WF_IO, "no-such-folder/file.gz: No such file or directory");
-  assert_null(wf__input_open("."));
+  assert_null(wf__input_open(".", NULL, NULL));
   assert_error(WF_IO, ".: Is a directory");
+}
+
+typedef struct patience {
+  int questions, most;
+  int64_t bytes; /* that the last question told */
+} patience;
+
+static bool waits_on(void *context, int64_t bytes) {
+  patience *p = context;
+  p->bytes = bytes;
+  return ++p->questions < p->most;
+}
+
+/* A FIFO's path and both of its ends, so that it never comes to its end. */
+static int open_fifo(char path[32]) {
+  strcpy(path, "weft-gzip-XXXXXX");
+  close(mkstemp(path));
+  unlink(path);
+  assert_int_equal(mkfifo(path, 0600), 0);
+  int both = open(path, O_RDWR);
+  assert_true(both >= 0);
+  return both;
+}
+
+static void waits_for_a_pipe_as_long_as_it_is_told(void **state) {
+  char path[32];
+  int both = open_fifo(path);
+  patience p = {0, 2, -1};
+  assert_null(wf__input_open(path, waits_on, &p)); /* the first two bytes don't come */
+  assert_int_equal(wf_error_take().status, WF_CANCELLED);
+  assert_int_equal(p.questions, 2);
+  assert_int_equal(p.bytes, 0);
+
+  p = (patience){0, 1, -1};
+  assert_int_equal(write(both, "abcdef", 6), 6);
+  wf__input *in = wf__input_open(path, waits_on, &p);
+  assert_non_null(in);
+  assert_int_equal(wf__input_read(in, back, 4), 4);
+  assert_memory_equal(back, "abcd", 4);
+  assert_int_equal(p.questions, 0); /* nobody is asked as long as bytes come */
+  assert_int_equal(wf__input_read(in, back, 4), -1);
+  wf_error e = wf_error_take();
+  assert_int_equal(e.status, WF_CANCELLED);
+  assert_non_null(strstr(e.text, path));
+  assert_int_equal(p.bytes, 4);
+  assert_int_equal(wf__input_read(in, back, 4), -1); /* and stays stopped */
+  wf__input_close(in);
+  close(both);
+  unlink(path);
+}
+
+static void reads_a_fifo_whose_writer_comes_later(void **state) {
+  char path[32];
+  int both = open_fifo(path);
+  close(both);
+  pid_t child = fork();
+  assert_true(child >= 0);
+  if (!child) {
+    usleep(100000);
+    int fd = open(path, O_WRONLY);
+    bool good = fd >= 0 && write(fd, "ab", 2) == 2 && !usleep(50000) && write(fd, "cd", 2) == 2;
+    _exit(!good);
+  }
+  wf__input *in = wf__input_open(path, NULL, NULL);
+  assert_non_null(in);
+  assert_int_equal(wf__input_read(in, back, 9), 4);
+  assert_memory_equal(back, "abcd", 4);
+  wf__input_close(in);
+  unlink(path);
+  int status;
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_int_equal(status, 0);
 }
 
 static void leaves_nothing_behind_when_memory_is_out(void **state) {
@@ -165,6 +240,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(says_how_much_of_what_is_missing),
     cmocka_unit_test(reads_empty_and_tiny_inputs),
     cmocka_unit_test(says_why_a_file_cannot_be_opened),
+    cmocka_unit_test(waits_for_a_pipe_as_long_as_it_is_told),
+    cmocka_unit_test(reads_a_fifo_whose_writer_comes_later),
     cmocka_unit_test(leaves_nothing_behind_when_memory_is_out),
 };
 
