@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <weft/dtype.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 #include "base/convert.h"
 #include "base/cpu.h"
 
@@ -73,14 +76,15 @@ static inline void random_fill(void *data, wf_dtype dtype, int64_t n, uint64_t *
   }
 }
 
-/* The best instruction set of this CPU, whatever WEFT_CPU_MAX says. */
+/* The best instruction set of this CPU, whatever WEFT_CPU_MAX says, and found without the library. */
 static inline wf__isa best_isa(void) {
 #if defined(__x86_64__)
+  unsigned a, b, c, d;
+  bool f16c = __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C); /* clang 14 has no name for this feature */
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
       __builtin_cpu_supports("avx512dq"))
     return WF__ISA_AVX512;
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c"))
-    return WF__ISA_AVX2;
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && f16c) return WF__ISA_AVX2;
   return WF__ISA_BASE;
 #else
   return WF__ISA_REF;
