@@ -251,15 +251,20 @@ static void say_entry_points(const teller *t) {
   const wf_dry_run *r = t->run;
   for (size_t i = 0; i < r->rows.n; i++) {
     const wf__dry_row *row = &r->rows.at[i];
-    int64_t n = 0;
+    int64_t n = 0, most = 0;
     bool first = row->kind == WF__DRY_LIMIT;
     for (size_t k = 0; first && k < i; k++)
       first = r->rows.at[k].kind != WF__DRY_LIMIT || r->rows.at[k].what != row->what;
     if (!first) continue;
     for (size_t k = i; k < r->rows.n; k++)
-      if (r->rows.at[k].kind == WF__DRY_LIMIT && r->rows.at[k].what == row->what) n += r->rows.at[k].count;
-    char often[WF__UNIT_TEXT] = "once";
+      if (r->rows.at[k].kind == WF__DRY_LIMIT && r->rows.at[k].what == row->what) {
+        n += r->rows.at[k].count;
+        if (most < r->rows.at[k].bytes) most = r->rows.at[k].bytes;
+      }
+    char often[2 * WF__UNIT_TEXT] = "once", bytes[WF__UNIT_TEXT];
     if (n > 1) snprintf(often, sizeof often, "%lld times", (long long)n);
+    if (most)
+      snprintf(often + strlen(often), sizeof often - strlen(often), ", the largest %s", wf__bytes_text(most, bytes));
     say(t, "%.300s: %.600s (%s)", wf__dry_string(r, row->what),
         row->text ? wf__dry_string(r, row->text) : "isn't modelled", often);
   }

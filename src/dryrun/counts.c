@@ -88,7 +88,8 @@ static void add(const wf__dry_happening *h, uint32_t line, int step) {
     return;
   }
   r->count++;
-  r->bytes += h->bytes;
+  if (!h->why) r->bytes += h->bytes;
+  else if (r->bytes < h->bytes) r->bytes = h->bytes;
 }
 
 void wf__dry_count(const wf__dry_happening *happening) {
@@ -98,8 +99,11 @@ void wf__dry_count(const wf__dry_happening *happening) {
   wf__dry_unlock(DRY_LOCK_COUNTS);
 }
 
-void wf__dry_limit(const char *what, const char *why) {
-  wf__dry_count(&(wf__dry_happening){.kind = "limit", .what = what, .why = why, .device = wf__dry_current_device()});
+void wf__dry_limit(const char *what, const char *why) { wf__dry_limit_up_to(what, why, 0); }
+void wf__dry_limit_up_to(const char *what, const char *why, int64_t bytes) {
+  if (wf__dry_inside) return;
+  wf__dry_count(&(wf__dry_happening){
+      .kind = "limit", .what = what, .why = why, .bytes = bytes, .device = wf__dry_current_device()});
 }
 
 /* ---- writing ---- */

@@ -157,6 +157,9 @@ DRY_API int cuCtxPopCurrent_v2(void **context) {
   if (context) cuCtxGetCurrent(context);
   return wf__dry_set_device(pushed.devices[--pushed.depth]);
 }
+/* By their first names, under which cuDNN looks for them. */
+DRY_API int cuCtxPushCurrent(void *context) { return cuCtxPushCurrent_v2(context); }
+DRY_API int cuCtxPopCurrent(void **context) { return cuCtxPopCurrent_v2(context); }
 DRY_API int cuCtxGetDevice(int *device) { return cudaGetDevice(device); }
 DRY_API int cuCtxGetFlags(unsigned *flags) { return cudaGetDeviceFlags(flags); }
 DRY_API int cuCtxGetApiVersion(void *context, unsigned *version) {

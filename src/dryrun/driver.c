@@ -139,6 +139,12 @@ DRY_API int cuModuleLoadDataEx(void **module, const void *image, unsigned n, int
 DRY_API int cuModuleLoadFatBinary(void **module, const void *image) { return new_library(module); }
 DRY_API int cuModuleUnload(void *module) { return wf__dry_handle_free(module), DRY_OK; }
 DRY_API int cuModuleGetFunction(void **function, void *module, const char *name) { return get_kernel(function, name); }
+/* By their first names, under which cuDNN looks for them; nothing is linked. */
+DRY_API int cuLinkCreate(unsigned n, int *options, void **values, void **state) { return DRY_NOT_SUPPORTED; }
+DRY_API int cuLinkAddData(void *state, int type, void *data, size_t bytes, const char *name, unsigned n, int *options,
+                          void **values) {
+  return DRY_NOT_SUPPORTED;
+}
 DRY_API int cuLibraryLoadData(void **library, const void *image) { return new_library(library); }
 DRY_API int cuLibraryLoadFromFile(void **library, const char *path) { return new_library(library); }
 DRY_API int cuLibraryUnload(void *library) { return wf__dry_handle_free(library), DRY_OK; }

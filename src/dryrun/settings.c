@@ -35,6 +35,8 @@ static int is_wanted(struct dl_phdr_info *info, size_t size, void *data) {
   return 1;
 }
 
+__thread int wf__dry_inside __attribute__((tls_model("initial-exec")));
+
 void *wf__dry_real(const char *library, const char *name) {
   search s = {.beginning = library};
   void *handle = dl_iterate_phdr(is_wanted, &s) ? dlopen(s.path, RTLD_LAZY | RTLD_NOLOAD) : NULL;

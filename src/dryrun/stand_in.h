@@ -54,6 +54,9 @@ DRY_API int weft_dry_devices(void);
 int wf__dry_runtime(void);
 /* An entry point of one of NVIDIA's own libraries, for calls that need no GPU: of the loaded library whose file's name begins so. NULL: none. */
 void *wf__dry_real(const char *library, const char *name);
+/* How many calls of NVIDIA's own libraries this thread is in that the stand-in makes: what they ask the driver for is none of the program's, and no limit
+ * of the estimate. */
+extern __thread int wf__dry_inside __attribute__((tls_model("initial-exec")));
 
 /* ---- imports.c ---- */
 
@@ -93,7 +96,7 @@ typedef struct wf__dry_happening {
       kind; /* one of a few static strings: "copy", "fill", "sync", "malloc", "free", "launch", "library", "limit", "read" */
   const char *what;
   const char *why; /* of a limit; static */
-  int64_t bytes;
+  int64_t bytes;   /* added up; of limits the most counts */
   int device;
   bool blocking;
 } wf__dry_happening;
@@ -101,6 +104,8 @@ typedef struct wf__dry_happening {
 void wf__dry_count(const wf__dry_happening *happening);
 /* Something that the estimate doesn't know: said in the report. `why` is static. */
 void wf__dry_limit(const char *what, const char *why);
+/* One whose size can be told: the report has the largest. */
+void wf__dry_limit_up_to(const char *what, const char *why, int64_t bytes);
 /* Writes the file of events now, with one more (NULL: none). `ended`: "running", "exit", "signal 11". May be called in a handler of signals: it
  * waits for no lock longer than half a second. */
 void wf__dry_write(const char *ended, const wf__dry_happening *last);

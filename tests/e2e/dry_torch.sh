@@ -54,6 +54,22 @@ ok "and fits one of two GPUs" holds "$work/decoder.json" "[x['fits'] for x in d[
 ok "memory that streams share" dry streams 0 -- "$python" "$programs/streams.py"
 ok "is a bracket" holds "$work/streams.json" "d['places'][0]['peak_reserved_bytes'] == 2 * 64 << 20 and d['peak_reserved_bytes_with_late_events'] == 21 * 64 << 20"
 
+
+# ---- work space of cuDNN ----
+ok "ResNet-18" dry resnet 0 --gpu h100 -- "$python" "$programs/resnet.py"
+cudnn=$(sed -n 's/^cudnn //p' "$work/resnet.said")
+if [ "${cudnn:-0}" -ge 90800 ]; then
+  ok "asks cuDNN for the work space of 32 plans" holds "$work/resnet.json" "any(l.startswith('cuDNN: work space of its plans') and '(32 times)' in l for l in d['limits'])"
+else
+  ok "has convolutions whose work space isn't known, the first one's derivative with the largest tensors" holds "$work/resnet.json" "any(l.startswith('cuDNN: its workspaces') and '(32 times, the largest 232.79 MiB)' in l for l in d['limits'])"
+fi
+# What a trial of the same cuDNN gave; it is above every tensor (64 x 64 x 112 x 112 floats).
+if [ "${cudnn:-0}" = 92600 ]; then
+  ok "the largest of which is known" grep -q "^largest 262972560$" "$work/resnet.said"
+else
+  skip "the largest of which is known" "it is for cuDNN 9.26, here is ${cudnn:-none}"
+fi
+
 # ---- lines ----
 for workers in 0 2; do
   ok "a loader of pageable memory, $workers workers" dry pageable 0 -- "$python" "$programs/loader.py" pageable "$workers"
