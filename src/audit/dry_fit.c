@@ -303,5 +303,7 @@ wf_status wf__dry_find_places(wf_dry_run *run) {
   }
   if (!run->places.n) return WF_OK;
   WF__TRY(each_process(run, 0.3, 0.5, answer_place));
+  for (int i = 0; i < run->options.device_count; i++)
+    run->answers[i].no_code = !wf__dry_has_code(run, &run->devices[i]);
   return look_closely(run);
 }

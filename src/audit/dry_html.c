@@ -23,7 +23,7 @@ static void put_answers(wf__text *out, const wf_dry_run *r) {
   static const char *const heads[] = {"Memory", "For PyTorch", "It needs", "Device", ""};
   static const char *const fits[] = {
       [WF__DRY_FITS] = "fits", [WF__DRY_FITS_NOT] = "doesn't fit", [WF__DRY_FIT_UNKNOWN] = "not known"};
-  char text[WF__UNIT_TEXT];
+  char text[WF__UNIT_TEXT], why[1024];
   begin_table(out, "Does it fit?", heads, 5, 3);
   for (int i = 0; i < r->options.device_count; i++) {
     const wf__dry_answer *a = &r->answers[i];
@@ -32,7 +32,7 @@ static void put_answers(wf__text *out, const wf_dry_run *r) {
     cell(out, wf__bytes_text((int64_t)a->room, text), true);
     cell(out, wf__bytes_text((int64_t)a->needs, text), true);
     cell(out, a->device->name, false);
-    cell(out, fits[a->fit], false);
+    cell(out, a->no_code ? wf__dry_no_code_text(r, a->device, why) : fits[a->fit], false);
     wf__text_put(out, "</tr>\n");
   }
   end_table(out);

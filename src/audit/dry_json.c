@@ -22,6 +22,7 @@ static void put_program(wf__json *j, const wf_dry_run *r) {
 static void put_answers(wf__json *j, const wf_dry_run *r) {
   static const char *const fits[] = {
       [WF__DRY_FITS] = "yes", [WF__DRY_FITS_NOT] = "no", [WF__DRY_FIT_UNKNOWN] = "unknown"};
+  char text[1024];
   wf__json_key(j, "devices");
   wf__json_array(j);
   for (int i = 0; i < r->options.device_count; i++) {
@@ -32,7 +33,8 @@ static void put_answers(wf__json *j, const wf_dry_run *r) {
     wf__json_member_int(j, "context_bytes", a->device->context_bytes);
     wf__json_member_int(j, "room_bytes", (int64_t)a->room);
     wf__json_member_int(j, "needs_bytes", (int64_t)a->needs);
-    wf__json_member_string(j, "fits", fits[a->fit]);
+    wf__json_member_string(j, "fits", fits[a->no_code ? WF__DRY_FITS_NOT : a->fit]);
+    wf__json_member_string(j, "cant_run", a->no_code ? wf__dry_no_code_text(r, a->device, text) : NULL);
     wf__json_member_bool(j, "ran_as_this", wf__dry_ran_as(wf__dry_main(r), a->device));
     wf__json_object_end(j);
   }

@@ -134,9 +134,9 @@ bool wf__dry_caught(const wf_dry_run *run, const wf__dry_answer *a) {
   return !strcmp(finish, "exit") || !strcmp(finish, "steps");
 }
 
-static bool out_of_memory(const wf_dry_run *run) {
+static bool fails_somewhere(const wf_dry_run *run) {
   for (int i = 0; i < run->options.device_count; i++)
-    if (run->answers[i].fit == WF__DRY_FITS_NOT) return true;
+    if (run->answers[i].fit == WF__DRY_FITS_NOT || run->answers[i].no_code) return true;
   return false;
 }
 
@@ -211,7 +211,7 @@ static bool over(double n, double bound) { return !isnan(bound) && n > bound + 1
 
 wf_dry_verdict wf_dry_judge(const wf_dry_run *run) {
   char text[1024];
-  if (run->places.n && out_of_memory(run)) return WF_DRY_BROKEN;
+  if (run->places.n && fails_somewhere(run)) return WF_DRY_BROKEN;
   if (wf__dry_why_not(run, text)) return WF_DRY_UNJUDGED;
   if (over(run->counts.pageable, run->options.max_pageable)) return WF_DRY_BROKEN;
   if (over(run->counts.syncs, run->options.max_syncs_per_step)) return WF_DRY_BROKEN;

@@ -20,8 +20,9 @@ typedef enum wf__dry_kind {
   WF__DRY_FREE,
   WF__DRY_LAUNCH,
   WF__DRY_LIBRARY,
-  WF__DRY_LIMIT, /* an entry point that isn't really modelled */
-  WF__DRY_READ,  /* a line that read device memory, as zeros */
+  WF__DRY_LIMIT,   /* an entry point that isn't really modelled */
+  WF__DRY_READ,    /* a line that read device memory, as zeros */
+  WF__DRY_UNCODED, /* launches of kernels without code for the device; "what" is what they have code for */
   WF__DRY_KINDS
 } wf__dry_kind;
 
@@ -60,6 +61,7 @@ typedef struct wf__dry_process {
   int64_t memory_bytes, context_bytes, major, minor; /* of the device that it saw; 0: nothing was recorded of it */
   uint32_t argv, ended, gpu;                         /* of the stand-in */
   uint32_t python, executable, torch, cuda, state;   /* of the watching Python; state 0: it didn't run */
+  uint32_t architectures;                            /* that its PyTorch was built for */
   uint32_t finish, finish_text;
   bool events, found_torch, has_snapshot;
   uint32_t first_row, row_count, first_storage, storage_count, first_step, step_count;
@@ -91,6 +93,7 @@ typedef struct wf__dry_answer {
   uint32_t failure; /* event of its history; WF__NO_LIFE: none */
   bool looked_at;   /* at a place; else only device, fit and other_kind count */
   bool other_kind;  /* another capability than that of the device it ran as */
+  bool no_code;     /* kernels of the program have none for its capability: it can't run there, whatever fits */
 } wf__dry_answer;
 
 /* What one line does of one kind, over all steps. */
@@ -173,6 +176,9 @@ bool wf__dry_ran_as(const wf__dry_process *process, const wf_dry_device *device)
 const char *wf__dry_own_name(const wf_dry_run *run, char text[WF__DRY_NAME]);
 /* Places with their histories replayed, answers, the detail (dry_fit.c). */
 wf_status wf__dry_find_places(wf_dry_run *run);
+/* Whether the device has code to run (dry_code.c), and the sentence that says so of one that hasn't. */
+bool wf__dry_has_code(const wf_dry_run *run, const wf_dry_device *device);
+const char *wf__dry_no_code_text(const wf_dry_run *run, const wf_dry_device *device, char text[1024]);
 /* Lines with what is wrong with them, and counts (dry_lines.c). */
 wf_status wf__dry_find_lines(wf_dry_run *run);
 

@@ -13,7 +13,8 @@
 
 /* All keys that any row has; what is left out is 0. */
 typedef struct fields {
-  uint32_t kind, what, text, file, function, argv, python, executable, torch, cuda, state, role, ended, module, name;
+  uint32_t kind, what, text, file, function, argv, python, executable, torch, cuda, state, role, ended, module, name,
+      architectures;
   int64_t device, step, line, count, bytes, address, time_us, runtime, steps, memory, context, major, minor;
   bool blocking, found;
 } fields;
@@ -43,6 +44,7 @@ static const key keys[] = {{"why", TEXT, offsetof(fields, text)},
                            KEY(role, TEXT),
                            KEY(ended, TEXT),
                            KEY(name, TEXT),
+                           KEY(architectures, TEXT),
                            KEY(memory, WHOLE),
                            KEY(context, WHOLE),
                            KEY(major, WHOLE),
@@ -123,9 +125,9 @@ static int number_of(const char *const *names, int n, const char *name) {
 
 static wf_status add_event(reader *r, const fields *f) {
   static const char *const kinds[WF__DRY_KINDS] = {
-      [WF__DRY_COPY] = "copy",       [WF__DRY_FILL] = "fill",   [WF__DRY_SYNC] = "sync",
-      [WF__DRY_MALLOC] = "malloc",   [WF__DRY_FREE] = "free",   [WF__DRY_LAUNCH] = "launch",
-      [WF__DRY_LIBRARY] = "library", [WF__DRY_LIMIT] = "limit", [WF__DRY_READ] = "read"};
+      [WF__DRY_COPY] = "copy", [WF__DRY_FILL] = "fill",      [WF__DRY_SYNC] = "sync",       [WF__DRY_MALLOC] = "malloc",
+      [WF__DRY_FREE] = "free", [WF__DRY_LAUNCH] = "launch",  [WF__DRY_LIBRARY] = "library", [WF__DRY_LIMIT] = "limit",
+      [WF__DRY_READ] = "read", [WF__DRY_UNCODED] = "uncoded"};
   wf__dry_process *p = &r->run->processes.at[r->process];
   const char *kind = wf__dry_string(r->run, f->kind);
   if (!strcmp(kind, "run")) {
@@ -193,6 +195,7 @@ static wf_status add_role(reader *r, const fields *f) {
     p->cuda = f->cuda;
     p->state = f->state;
     p->found_torch = f->found;
+    p->architectures = f->architectures;
     if (!p->argv) p->argv = f->argv;
   } else if (!strcmp(kind, "end")) {
     p->finish = f->ended;

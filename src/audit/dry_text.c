@@ -110,12 +110,16 @@ static const char *what_takes_all(const wf_dry_run *r, const wf__dry_answer *a) 
 
 static void put_answer(const page *p, const wf__dry_answer *a) {
   char memory[WF__UNIT_TEXT], room[WF__UNIT_TEXT], needs[WF__UNIT_TEXT], spare[WF__UNIT_TEXT], at[WF__SITE_TEXT + 4];
+  char why[1024];
   const wf_dry_run *r = p->run;
   bool partial = r->places.at[a->place].out_of_memory && a->fit != WF__DRY_FITS;
   wf__text_printf(p->out, "  %-10s %11s %11s %c%10s  ", a->device->name,
                   wf__bytes_text(a->device->memory_bytes, memory), bytes_of(a->room, room), partial ? '>' : ' ',
                   bytes_of(a->needs, needs));
-  if (a->fit == WF__DRY_FIT_UNKNOWN)
+  if (a->no_code) {
+    wf__text_put(p->out, "CAN'T RUN\n");
+    say(p, "             ", "%s", wf__dry_no_code_text(r, a->device, why));
+  } else if (a->fit == WF__DRY_FIT_UNKNOWN)
     wf__text_printf(p->out, "not known: %s\n",
                     wf__dry_caught(r, a) ? "it would do otherwise" : "the program ended before");
   else if (a->fit == WF__DRY_FITS) wf__text_printf(p->out, "fits, %s to spare\n", bytes_of(a->room - a->needs, spare));

@@ -113,23 +113,20 @@ static bool has_code(kernel *k) {
   return known > 0;
 }
 
-/* It is counted all the same: what the program would take is worth knowing. */
-static void check_code(const void *function) {
+/* A launch without code is counted all the same, and beside it what code there is: what the program would take is worth knowing. */
+static void check_code(const void *function, int device) {
   kernel *k = kernel_of(function);
-  const wf_gpu *gpu = &wf__dry_settings_get()->gpu;
-  char what[64];
+  char architectures[256];
   if (!k || has_code(k)) return;
-  snprintf(what, sizeof what, "kernels for compute capability %d.%d", gpu->major, gpu->minor);
-  wf__dry_limit(what,
-                "the program's libraries have none: on this GPU its first kernel fails with \"no kernel image is "
-                "available for execution on the device\"; it takes a build of PyTorch for that capability");
+  wf__dry_code_list(k->image, architectures, sizeof architectures);
+  wf__dry_count(&(wf__dry_happening){.kind = "uncoded", .what = architectures, .device = device});
 }
 
 void wf__dry_launch(const void *function, void *stream) {
   const wf__dry_stream *on = wf__dry_stream_of(stream);
   int device = on ? wf__dry_stream_device(on) : wf__dry_current_device();
   wf__dry_contents_forget();
-  check_code(function);
+  check_code(function, device);
   wf__dry_work(stream, (wf__dry_happening){.kind = "launch", .what = wf__dry_kernel_name(function), .device = device});
 }
 

@@ -93,7 +93,7 @@ void *wf__dry_token(void);
 
 typedef struct wf__dry_happening {
   const char *
-      kind; /* one of a few static strings: "copy", "fill", "sync", "malloc", "free", "launch", "library", "limit", "read" */
+      kind; /* one of a few static strings: "copy", "fill", "sync", "malloc", "free", "launch", "library", "limit", "read", "uncoded" */
   const char *what;
   const char *why; /* of a limit; static */
   int64_t bytes;   /* added up; of limits the most counts */
@@ -215,6 +215,8 @@ typedef struct wf__dry_code {
 
 /* Of a module as it was registered, for a device as 86. NULL: nothing is known of it. */
 wf__dry_code wf__dry_code_for(const void *image, int device);
+/* All that it has, as PyTorch writes that: "sm_80 sm_90 compute_90", the last of PTX. */
+void wf__dry_code_list(const void *image, char *text, size_t size);
 
 /* ---- attributes.c ---- */
 

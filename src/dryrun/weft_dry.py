@@ -135,7 +135,7 @@ class _Watch:
         version, cuda, hip = torch.__version__, torch.version.cuda, getattr(torch.version, "hip", None)
         state = "cuda" if cuda else "rocm" if hip else "cpu"
         self.rows.put(kind="python", python=sys.version.split()[0], executable=sys.executable, torch=str(version), cuda=cuda, hip=hip,
-                      state=state, argv=sys.argv)
+                      state=state, argv=sys.argv, architectures=_architectures(torch))
         self.rows.flush()
         if state != "cuda":
             self.torch = None
@@ -312,6 +312,14 @@ class _Watch:
         with open(path + ".part", "wb") as file:
             pickle.dump(self.torch.cuda.memory._snapshot(), file, protocol=4)
         os.replace(path + ".part", path)
+
+
+def _architectures(torch):
+    """What this build of PyTorch has kernels for, as it writes that itself: "sm_80 sm_90 compute_90"."""
+    try:
+        return torch._C._cuda_getArchFlags() or ""
+    except AttributeError:  # built without CUDA
+        return ""
 
 
 def _has_torch():

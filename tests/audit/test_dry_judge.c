@@ -1,112 +1,7 @@
 /* Dry runs read from folders that are made here: whose memory it is, whether it fits, what lines do, and why a run can't be judged. What is
  * expected is added up by hand from what the folder was made of. */
-#define _GNU_SOURCE
-#include <unistd.h>
-
-#include "audit/dry_parts.h"
-#include "audit/snapshot_maker.h"
+#include "audit/dry_folder.h"
 #include "base/host.h"
-#include "test.h"
-#include <weft/report.h>
-
-#define MIB ((uint64_t)1 << 20)
-enum { TRAIN = 1, MODEL, OPTIMIZER, BACKWARD = 0 }; /* stacks */
-
-static char folder[64];
-static maker m;
-static FILE *events, *roles;
-
-static FILE *open_rows(const char *kind, int pid) {
-  char path[128];
-  snprintf(path, sizeof path, "%s/%s.%d.jsonl", folder, kind, pid);
-  FILE *file = fopen(path, "a");
-  assert_non_null(file);
-  return file;
-}
-
-static const wf_dry_device gib = {"1GiB", 1 << 30, 64 << 20, 8, 0};
-
-/* What the process saw; the last row counts. */
-static void ran_as(const wf_dry_device *d) {
-  fprintf(
-      events,
-      "{\"kind\":\"device\",\"name\":\"t4\",\"count\":1,\"major\":%d,\"minor\":%d,\"memory\":%lld,\"context\":%lld}\n",
-      d->major, d->minor, (long long)d->memory_bytes, (long long)d->context_bytes);
-}
-
-/* A process that began to record, as a device of 1 GiB; end_process writes what it did. */
-static void begin_process(int pid, uint64_t limit) {
-  static const maker_frame train[] = {{"main", "/u/me/train.py", 12}},
-                           model[] = {{"forward", "/u/me/model.py", 30}, {"main", "/u/me/train.py", 14}},
-                           optimizer[] = {{"step", "/lib/python3/dist-packages/torch/optim/adamw.py", 200},
-                                          {"main", "/u/me/train.py", 16}};
-  maker_open(&m, NULL, limit, WF_TIES_AGE);
-  maker_add_stack(&m, train, 1);
-  maker_add_stack(&m, model, 2);
-  maker_add_stack(&m, optimizer, 2);
-  events = open_rows("events", pid);
-  roles = open_rows("roles", pid);
-  fprintf(
-      events,
-      "{\"kind\":\"run\",\"pid\":%d,\"argv\":[\"train.py\",\"--lr\",\"0.1\"],\"runtime\":13020,\"ended\":\"exit\"}\n",
-      pid);
-  ran_as(&gib);
-  fprintf(
-      roles,
-      "{\"kind\":\"python\",\"torch\":\"2.15.0+cu132\",\"cuda\":\"13.2\",\"state\":\"cuda\",\"executable\":\"/bin/python\"}\n");
-}
-
-static void end_process(int pid, const char *how, const char *text, int steps) {
-  char path[128];
-  fprintf(roles, "{\"kind\":\"end\",\"ended\":\"%s\",\"text\":\"%s\",\"steps\":%d}\n", how, text, steps);
-  snprintf(path, sizeof path, "%s/snapshot.%d.pickle", folder, pid);
-  maker_write(&m, path);
-  maker_close(&m);
-  fclose(events);
-  fclose(roles);
-}
-
-static void saw(const char *role, const wf_block *block, uint64_t bytes) {
-  fprintf(
-      roles,
-      "{\"kind\":\"role\",\"role\":\"%s\",\"device\":0,\"address\":%llu,\"bytes\":%llu,\"module\":\"Net.a\",\"time_us\":%lld}\n",
-      role, (unsigned long long)wf_block_address(block), (unsigned long long)bytes, (long long)m.time_us);
-}
-
-static void step_ended(int step) {
-  fprintf(roles, "{\"kind\":\"step\",\"step\":%d,\"time_us\":%lld}\n", step, (long long)m.time_us);
-}
-
-static void row(const char *kind, const char *what, int step, int line, int count, int64_t bytes) {
-  fprintf(
-      events,
-      "{\"kind\":\"%s\",\"what\":\"%s\",\"device\":0,\"step\":%d,\"file\":\"/u/me/train.py\",\"line\":%d,\"function\":\"main\","
-      "\"count\":%d,\"bytes\":%lld}\n",
-      kind, what, step, line, count, (long long)bytes);
-}
-
-static int set_up(void **state) {
-  snprintf(folder, sizeof folder, "weft-dry-XXXXXX");
-  return !mkdtemp(folder);
-}
-
-static int tear_down(void **state) {
-  char command[128];
-  snprintf(command, sizeof command, "rm -rf %s", folder);
-  return system(command);
-}
-
-static wf_dry_run *read_run(const wf_dry_device *devices, int n, int exit_status) {
-  wf_dry_options o = wf_dry_defaults();
-  o.devices = devices;
-  o.device_count = n;
-  o.exit_status = exit_status;
-  o.search = false;
-  wf_dry_run *run = wf_dry_read(folder, &o);
-  if (!run) print_error("%s\n", wf_error_peek().text);
-  assert_non_null(run);
-  return run;
-}
 
 /* A weight, its gradient, two states, an activation of 6 MiB while the gradient is there already. */
 static void train_one_step(int step, wf_block *weight, bool looked) {
@@ -566,26 +461,25 @@ static void no_memory_is_an_error_and_leaks_nothing(void **state) {
   }
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 static const struct CMUnitTest tests[] = {
-    TEST(the_peak_is_divided_by_whose_it_is),
-    TEST(gradients_of_later_steps_keep_their_module),
-    TEST(what_nobody_saw_goes_by_who_asked),
-    TEST(each_device_gets_an_answer_of_its_own),
-    TEST(other_devices_than_it_ran_as_are_judged_by_its_history),
-    TEST(running_out_of_memory_is_an_answer),
-    TEST(one_that_was_caught_is_one_all_the_same),
-    TEST(processes_that_share_a_device_share_its_memory),
-    TEST(a_second_run_gives_the_other_end_of_the_bracket),
-    TEST(lines_are_judged_by_the_steady_state),
-    TEST(bounds_are_kept_or_broken),
-    TEST(without_steps_all_of_it_counts),
-    TEST(memory_beside_the_allocator_counts),
-    TEST(what_cant_be_judged_says_why),
-    TEST(a_folder_without_a_run_is_refused),
-    TEST(damaged_rows_are_passed_over_and_counted),
-    TEST(the_report_is_eighty_columns_wide),
-    TEST(no_memory_is_an_error_and_leaks_nothing),
+    DRY_TEST(the_peak_is_divided_by_whose_it_is),
+    DRY_TEST(gradients_of_later_steps_keep_their_module),
+    DRY_TEST(what_nobody_saw_goes_by_who_asked),
+    DRY_TEST(each_device_gets_an_answer_of_its_own),
+    DRY_TEST(other_devices_than_it_ran_as_are_judged_by_its_history),
+    DRY_TEST(running_out_of_memory_is_an_answer),
+    DRY_TEST(one_that_was_caught_is_one_all_the_same),
+    DRY_TEST(processes_that_share_a_device_share_its_memory),
+    DRY_TEST(a_second_run_gives_the_other_end_of_the_bracket),
+    DRY_TEST(lines_are_judged_by_the_steady_state),
+    DRY_TEST(bounds_are_kept_or_broken),
+    DRY_TEST(without_steps_all_of_it_counts),
+    DRY_TEST(memory_beside_the_allocator_counts),
+    DRY_TEST(what_cant_be_judged_says_why),
+    DRY_TEST(a_folder_without_a_run_is_refused),
+    DRY_TEST(damaged_rows_are_passed_over_and_counted),
+    DRY_TEST(the_report_is_eighty_columns_wide),
+    DRY_TEST(no_memory_is_an_error_and_leaks_nothing),
 };
 
 WF_TEST_MAIN("audit/dry_judge", tests)

@@ -208,6 +208,16 @@ static void names_are_made_while_others_register_kernels(void **state) {
   json_decref(rows);
 }
 
+/* The device is a T4, 7.5. */
+static void launches_without_code_say_what_there_is(void **state) {
+  int status;
+  json_t *rows = run_child("uncoded", &status);
+  assert_int_equal(status, 0);
+  expect(rows, "launch", "kernel", 0, 2, 0);
+  expect(rows, "uncoded", "sm_86 sm_90 compute_90", 0, 2, 0);
+  json_decref(rows);
+}
+
 __attribute__((unused)) static void a_host_that_touches_device_memory_is_told_so(void **state) {
   int status;
   json_t *rows = run_child("touch", &status);
@@ -300,6 +310,41 @@ static void child_names(void) {
   for (int i = 0; i < 2; i++) cudaLaunchKernel(&function, (dim3){1, 1, 1}, (dim3){1, 1, 1}, NULL, 0, NULL);
 }
 
+/* A module as the compiler lays it out (fatbinary_section.h, fatbinary.h): builds of 4 bytes for 9.0, 8.6, 9.0 again and PTX of 9.0. */
+static void child_has_no_code(void) {
+  static const struct {
+    uint16_t kind;
+    uint32_t architecture;
+  } builds[] = {{2, 90}, {2, 86}, {2, 90}, {1, 90}};
+  static struct {
+    uint32_t magic;
+    uint16_t version, bytes;
+    uint64_t entries_bytes;
+    struct {
+      uint16_t kind, version;
+      uint32_t bytes;
+      uint64_t code_bytes;
+      uint32_t compressed_bytes, options;
+      uint16_t minor, major;
+      uint32_t architecture;
+      uint64_t code;
+    } builds[4];
+  } file = {.magic = 0xba55ed50, .version = 1, .bytes = 16, .entries_bytes = sizeof file.builds};
+  static struct {
+    int magic, version;
+    const void *data, *linked;
+  } module = {0x466243b1, 1, &file, NULL};
+  static char function;
+  for (int i = 0; i < 4; i++) {
+    file.builds[i].kind = builds[i].kind;
+    file.builds[i].architecture = builds[i].architecture;
+    file.builds[i].bytes = offsetof(__typeof__(file.builds[0]), code);
+    file.builds[i].code_bytes = 8;
+  }
+  __cudaRegisterFunction(__cudaRegisterFatBinary(&module), &function, NULL, "kernel");
+  for (int i = 0; i < 2; i++) cudaLaunchKernel(&function, (dim3){1, 1, 1}, (dim3){1, 1, 1}, NULL, 0, NULL);
+}
+
 static void child_touches(void) {
   volatile char *a;
   cudaMalloc((void **)&a, 4 * MIB);
@@ -317,6 +362,7 @@ int main(int count, char **arguments) {
     if (!strcmp(arguments[count - 1], "share")) child_shares_its_memory();
     if (!strcmp(arguments[count - 1], "late")) child_blocks_and_leaves();
     if (!strcmp(arguments[count - 1], "name")) child_names();
+    if (!strcmp(arguments[count - 1], "uncoded")) child_has_no_code();
     return 0;
   }
   snprintf(folder, sizeof folder, "%s", getenv("WEFT_DRY_DIR"));
@@ -324,6 +370,7 @@ int main(int count, char **arguments) {
       cmocka_unit_test(what_happened_is_written_down_by_kind_and_step),
       cmocka_unit_test(a_child_is_answered_whatever_other_threads_did_at_the_fork),
       cmocka_unit_test(names_are_made_while_others_register_kernels),
+      cmocka_unit_test(launches_without_code_say_what_there_is),
       cmocka_unit_test(a_signal_ends_the_process_even_if_writing_blocks),
       cmocka_unit_test(what_was_counted_is_there_after_exit_without_destructors),
       cmocka_unit_test(each_of_the_first_steps_is_there_after_a_kill),

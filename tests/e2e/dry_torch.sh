@@ -110,10 +110,24 @@ ok "Ctrl-C is 130" dry interrupt 130 -- "$python" "$programs/crash.py" interrupt
 ok "with memory" holds "$work/interrupt.json" "d['program']['ended'] == 'interrupt' and d['peak']['allocated_bytes'] >= 4 << 20"
 for gpu in rtx4090 l4; do
   ok "a GPU that runs an older one's code, $gpu" dry older 0 --gpu "$gpu" -- "$python" -c 'import torch; print(torch.ones(3, device="cuda"))'
-  ok "has code to run" holds "$work/older.json" "not any('compute capability' in l for l in d['limits'])"
+  ok "has code to run" holds "$work/older.json" "d['devices'][0]['cant_run'] is None"
 done
-ok "one for which this PyTorch may have none" dry none 0 --gpu v100-32 -- "$python" -c 'import torch; torch.ones(3, device="cuda"); print("archs", *torch.cuda.get_arch_list())'
-ok "is said to have none, if so" sh -c 'grep -q "^archs.*sm_70" "$1" || grep -q "kernels for compute capability 7.0" "$2"' sh "$work/none.said" "$work/none.json"
+# sm_70 went with CUDA 13; before, nothing older than sm_50 was built.
+cat >"$work/code.py" <<'END'
+import torch
+
+torch.ones(3, device="cuda")
+print("archs", *torch.cuda.get_arch_list())
+END
+if "$python" -c 'import sys, torch; sys.exit("sm_70" not in torch._C._cuda_getArchFlags().split())'; then
+  ok "one for which this PyTorch has code" dry none 0 --gpu v100-32 -- "$python" "$work/code.py"
+  ok "is said to run it" holds "$work/none.json" "d['devices'][0]['cant_run'] is None"
+else
+  ok "one for which this PyTorch has none" dry none 1 --gpu v100-32 -- "$python" "$work/code.py"
+  ok "is said to have none" holds "$work/none.json" "d['devices'][0]['fits'] == 'no' and 'no code for compute capability 7.0' in d['devices'][0]['cant_run']"
+  ok "from a run as another as well" dry none 1 --gpu v100-32 --gpu a100-80 -- "$python" "$work/code.py"
+  ok "which it fits" holds "$work/none.json" "[x['fits'] for x in d['devices']] == ['yes', 'no'] and 'PyTorch' in d['devices'][1]['cant_run']"
+fi
 ok "no devices are visible" dry invisible 2 -- env CUDA_VISIBLE_DEVICES= "$python" -c 'import torch; print("found", torch.cuda.is_available(), torch.cuda.device_count())'
 ok "and none is found" grep -q "^found False 0" "$work/invisible.said"
 ok "a program that asks for no GPU" ends 2 "asked for no memory of a GPU" "$weft" dry-run -- "$python" -c 'import torch; torch.ones(3)'
