@@ -1,5 +1,6 @@
 /* Whether the program fits: its history is played again on the caching allocator with the memory that each GPU leaves to it. */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "audit/dry_parts.h"
 #include "base/host.h"
@@ -63,15 +64,19 @@ static uint32_t count_failures(const wf__history *h) {
   return n;
 }
 
-/* What was asked of the driver beyond the segments of PyTorch's allocator: by NCCL, by other libraries. */
-static uint64_t outside_bytes(const wf_dry_run *run, const wf__dry_process *p, const wf__history *h) {
+int64_t wf__dry_asked_of_driver(const wf_dry_run *run, const wf__dry_process *p, int device) {
   int64_t bytes = 0;
   for (uint32_t i = 0; i < p->row_count; i++) {
     const wf__dry_row *row = &run->rows.at[p->first_row + i];
-    if (row->device != h->device || strstr(wf__dry_string(run, row->what), "Host"))
-      continue; /* pinned memory is the host's */
-    if (row->kind == WF__DRY_MALLOC) bytes += row->bytes;
+    bool pinned = strstr(wf__dry_string(run, row->what), "Host") != NULL; /* which is the host's */
+    if (row->kind == WF__DRY_MALLOC && !pinned && (device < 0 || row->device == device)) bytes += row->bytes;
   }
+  return bytes;
+}
+
+/* What was asked of the driver beyond the segments of PyTorch's allocator: by NCCL, by other libraries. */
+static uint64_t outside_bytes(const wf_dry_run *run, const wf__dry_process *p, const wf__history *h) {
+  int64_t bytes = wf__dry_asked_of_driver(run, p, h->device);
   for (uint32_t i = 0; i < h->n; i++)
     if (h->events[i].action == WF__SNAP_SEGMENT_ALLOC || h->events[i].action == WF__SNAP_SEGMENT_MAP)
       bytes -= (int64_t)h->events[i].size;
@@ -106,7 +111,7 @@ static uint64_t room_for(const wf_dry_run *run, const wf_dry_device *d, const wf
   int64_t left = (int64_t)room_of(d) - (int64_t)place->outside;
   for (size_t i = 0; i < run->places.n; i++) {
     const wf__dry_place *other = &run->places.at[i];
-    if (other != place && other->device == place->device)
+    if (other != place && other->number == place->number)
       left -= (int64_t)(other->needs + other->outside) + d->context_bytes;
   }
   return left > 0 ? (uint64_t)left : 0;
@@ -181,12 +186,23 @@ static wf_status answer(const looker *l, uint32_t number, int which) {
 
 /* ---- histories -------------------------------------------------------------------------------------------------------- */
 
+/* Which of the machine's devices it is, by the list that the process was given; one that says nothing of that has them as they come. */
+static int number_of(const wf_dry_run *run, const wf__dry_process *p, int device) {
+  const char *at = wf__dry_string(run, p->numbers);
+  for (int i = 0; i < device && *at; i++) {
+    at += strcspn(at, ",");
+    at += *at == ',';
+  }
+  return *at ? atoi(at) : device;
+}
+
 static wf_status add_place(wf_dry_run *run, uint32_t process, const wf__history *h) {
   looker l = {.run = run, .h = h};
   wf__dry_place *place = WF__SNAP_ADD(run->places);
   if (!place) return WF_NO_MEMORY;
   *place = (wf__dry_place){.process = process,
                            .device = h->device,
+                           .number = number_of(run, &run->processes.at[process], h->device),
                            .events = h->n,
                            .peak = h->peak,
                            .reserved = h->reserved_peak,

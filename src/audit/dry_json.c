@@ -49,6 +49,7 @@ static void put_places(wf__json *j, const wf_dry_run *r) {
     wf__json_object(j);
     wf__json_member_int(j, "pid", r->processes.at[p->process].pid);
     wf__json_member_int(j, "device", p->device);
+    wf__json_member_int(j, "gpu", p->number);
     wf__json_member_int(j, "events", p->events);
     wf__json_member_int(j, "peak_allocated_bytes", (int64_t)p->peak);
     wf__json_member_int(j, "peak_reserved_bytes", (int64_t)p->reserved);

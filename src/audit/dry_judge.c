@@ -180,13 +180,54 @@ static int length_without_stop(const char *text, size_t most) {
   return (int)n;
 }
 
+static bool failed(const wf_dry_run *run, const wf__dry_process *p) {
+  const char *finish = wf__dry_string(run, p->finish);
+  return *finish && strcmp(finish, "exit") && strcmp(finish, "steps");
+}
+
+static bool has_place(const wf_dry_run *run, uint32_t process) {
+  for (size_t i = 0; i < run->places.n; i++)
+    if (run->places.at[i].process == process) return true;
+  return false;
+}
+
+/* Of any process, though the one that started them all went on: what it would have held isn't known. */
+static const char *why_not_all(const wf_dry_run *run, char text[1024]) {
+  char bytes[WF__UNIT_TEXT];
+  for (uint32_t i = 0; i < run->processes.n; i++) {
+    const wf__dry_process *p = &run->processes.at[i];
+    int64_t asked = p->has_snapshot ? 0 : wf__dry_asked_of_driver(run, p, -1);
+    if (asked > 0)
+      snprintf(
+          text, 1024,
+          "Process %lld (%.300s) asked for %s of a GPU, and left no history of its memory: it was killed, or isn't Python with "
+          "PyTorch. What the program needs isn't known.",
+          (long long)p->pid, wf__dry_string(run, p->argv), wf__bytes_text(asked, bytes));
+    else if (has_place(run, i) && failed(run, p))
+      snprintf(text, 1024,
+               "Process %lld ended by %.*s. What it did until then is counted, what it would have needed isn't known.",
+               (long long)p->pid, length_without_stop(wf__dry_string(run, p->finish_text), 400),
+               wf__dry_string(run, p->finish_text));
+    else continue;
+    return text;
+  }
+  return NULL;
+}
+
 const char *wf__dry_why_not(const wf_dry_run *run, char text[1024]) {
   const char *why = why_no_torch(run, text);
   const wf__dry_process *p = wf__dry_main(run);
   int status = run->options.exit_status;
   if (why) return why;
-  if (came_through(run) && run->places.n) return NULL;
-  if (came_through(run))
+  bool came = came_through(run), fails = run->places.n && run->answers[0].fit == WF__DRY_FITS_NOT;
+  why = came && !fails ? why_not_all(run, text) : NULL;
+  if (why || (came && run->places.n)) return why;
+  if (came && p->hidden)
+    snprintf(
+        text, 1024,
+        "The program saw no GPU: %.400s leaves it none of those that there are (%lld, numbered from 0; --gpus N gives more).",
+        wf__dry_string(run, p->hidden), (long long)p->gpus);
+  else if (came)
     snprintf(
         text, 1024,
         "The program asked for no memory of a GPU. Does it choose the device by itself, or take it as an argument?");

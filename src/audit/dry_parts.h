@@ -62,6 +62,9 @@ typedef struct wf__dry_process {
   uint32_t argv, ended, gpu;                         /* of the stand-in */
   uint32_t python, executable, torch, cuda, state;   /* of the watching Python; state 0: it didn't run */
   uint32_t architectures;                            /* that its PyTorch was built for */
+  uint32_t hidden;                                   /* what made it see none of the `gpus` */
+  int64_t gpus;
+  uint32_t numbers; /* "1,0": of the devices that it saw, among those of the machine */
   uint32_t finish, finish_text;
   bool events, found_torch, has_snapshot;
   uint32_t first_row, row_count, first_storage, storage_count, first_step, step_count;
@@ -70,7 +73,8 @@ typedef struct wf__dry_process {
 /* One device of one process. */
 typedef struct wf__dry_place {
   uint32_t process;
-  int device;
+  int device;                               /* as the process counts */
+  int number;                               /* among those of the machine */
   uint32_t events, out_of_memory, deferred; /* deferred: frees that waited for other streams */
   uint64_t peak, reserved;                  /* bytes, at most */
   uint64_t by_ties[3];                      /* reserved at most, by wf_allocator_ties */
@@ -174,6 +178,8 @@ wf_status wf__dry_find_roles(wf_dry_run *run);
 bool wf__dry_ran_as(const wf__dry_process *process, const wf_dry_device *device);
 /* The device that the main process ran as, for people: by the name it was asked for, else "t4 with 14.56 GiB". */
 const char *wf__dry_own_name(const wf_dry_run *run, char text[WF__DRY_NAME]);
+/* Bytes of a device that the process asked of the driver, whoever in it did; device -1: of all. */
+int64_t wf__dry_asked_of_driver(const wf_dry_run *run, const wf__dry_process *process, int device);
 /* Places with their histories replayed, answers, the detail (dry_fit.c). */
 wf_status wf__dry_find_places(wf_dry_run *run);
 /* Whether the device has code to run (dry_code.c), and the sentence that says so of one that hasn't. */

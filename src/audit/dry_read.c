@@ -14,7 +14,7 @@
 /* All keys that any row has; what is left out is 0. */
 typedef struct fields {
   uint32_t kind, what, text, file, function, argv, python, executable, torch, cuda, state, role, ended, module, name,
-      architectures;
+      architectures, numbers;
   int64_t device, step, line, count, bytes, address, time_us, runtime, steps, memory, context, major, minor;
   bool blocking, found;
 } fields;
@@ -45,6 +45,7 @@ static const key keys[] = {{"why", TEXT, offsetof(fields, text)},
                            KEY(ended, TEXT),
                            KEY(name, TEXT),
                            KEY(architectures, TEXT),
+                           KEY(numbers, TEXT),
                            KEY(memory, WHOLE),
                            KEY(context, WHOLE),
                            KEY(major, WHOLE),
@@ -142,6 +143,7 @@ static wf_status add_event(reader *r, const fields *f) {
     p->context_bytes = f->context;
     p->major = f->major;
     p->minor = f->minor;
+    p->numbers = f->numbers;
     return WF_OK;
   }
   int number = number_of(kinds, WF__DRY_KINDS, kind);
@@ -195,8 +197,12 @@ static wf_status add_role(reader *r, const fields *f) {
     p->cuda = f->cuda;
     p->state = f->state;
     p->found_torch = f->found;
-    p->architectures = f->architectures;
     if (!p->argv) p->argv = f->argv;
+  } else if (!strcmp(kind, "hidden")) {
+    p->hidden = f->text;
+    p->gpus = f->count;
+  } else if (!strcmp(kind, "code")) {
+    p->architectures = f->architectures;
   } else if (!strcmp(kind, "end")) {
     p->finish = f->ended;
     p->finish_text = f->text;

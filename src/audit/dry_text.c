@@ -46,7 +46,7 @@ static const char *number_text(double n, char text[WF__UNIT_TEXT]) {
 static size_t count_devices(const wf_dry_run *r) {
   size_t n = 0, before;
   for (size_t i = 0; i < r->places.n; i++) {
-    for (before = 0; before < i && r->places.at[before].device != r->places.at[i].device;) before++;
+    for (before = 0; before < i && r->places.at[before].number != r->places.at[i].number;) before++;
     n += before == i;
   }
   return n;
@@ -120,8 +120,7 @@ static void put_answer(const page *p, const wf__dry_answer *a) {
     wf__text_put(p->out, "CAN'T RUN\n");
     say(p, "             ", "%s", wf__dry_no_code_text(r, a->device, why));
   } else if (a->fit == WF__DRY_FIT_UNKNOWN)
-    wf__text_printf(p->out, "not known: %s\n",
-                    wf__dry_caught(r, a) ? "it would do otherwise" : "the program ended before");
+    wf__text_printf(p->out, "not known: %s\n", wf__dry_caught(r, a) ? "it would do otherwise" : "it ended before");
   else if (a->fit == WF__DRY_FITS) wf__text_printf(p->out, "fits, %s to spare\n", bytes_of(a->room - a->needs, spare));
   else {
     wf__text_put(p->out, "DOESN'T FIT\n");

@@ -71,7 +71,7 @@ static bool changing(const wf_gpu *gpu, int attribute, int device, int *value) {
   const architecture *a = architecture_of(gpu);
   switch (attribute) {
     case 16: *value = gpu->multiprocessors; return true;
-    case 33: *value = device + 1; return true; /* PCI bus */
+    case 33: *value = wf__dry_number(device) + 1; return true; /* PCI bus */
     case 38: *value = (int)gpu->l2_bytes; return true;
     case 39: *value = a->threads; return true;
     case 75: *value = gpu->major; return true;
@@ -129,8 +129,8 @@ enum { SIZE_IN_13 = 1008, SIZE_IN_12 = 1032, UUID = 256, MEMORY = 288 };
 
 /* 16 bytes that are a device's alone. */
 static void write_uuid(unsigned char *uuid, int device) {
-  memcpy(uuid, "weft dry run ...", 16);
-  uuid[15] = (unsigned char)device;
+  memcpy(uuid, WF__DRY_UUID_BYTES, 16);
+  uuid[15] = (unsigned char)wf__dry_number(device);
 }
 
 static int write_properties(unsigned char *p, int device, bool is_13) {

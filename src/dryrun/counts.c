@@ -132,6 +132,15 @@ static void write_arguments(wf__json *json) {
   wf__json_array_end(json);
 }
 
+/* "1,0": the numbers on the machine of the devices that the program sees. */
+static void write_numbers(wf__json *json) {
+  char text[DRY_DEVICES * 4 + 1] = "";
+  int n = 0;
+  for (int i = 0; i < wf__dry_settings_get()->devices; i++)
+    n += snprintf(text + n, sizeof text - (size_t)n, "%s%d", i ? "," : "", wf__dry_number(i));
+  wf__json_member_string(json, "numbers", text);
+}
+
 static void write_head(wf__json *json, FILE *stream, const char *ended) {
   const wf__dry_settings *s = wf__dry_settings_get();
   begin_line(json, stream, "run");
@@ -147,6 +156,7 @@ static void write_head(wf__json *json, FILE *stream, const char *ended) {
   wf__json_member_string(json, "name", s->gpu.name);
   wf__json_member_string(json, "title", s->gpu.title);
   wf__json_member_int(json, "count", s->devices);
+  write_numbers(json);
   wf__json_member_int(json, "major", s->gpu.major);
   wf__json_member_int(json, "minor", s->gpu.minor);
   wf__json_member_int(json, "memory", s->memory);
@@ -213,6 +223,7 @@ static pid_t owner; /* whose the counts are: a child of vfork has its parent's m
 static void forget_in_child(void) {
   owner = getpid();
   counts.count = 0;
+  atomic_store(&steps, 0);
   if (counts.slots) memset(counts.slots, 0, counts.room * 2 * sizeof *counts.slots);
 }
 

@@ -48,13 +48,14 @@ DRY_API int cudaDriverGetVersion(int *version) { return cudaRuntimeGetVersion(ve
 
 DRY_API int cudaDeviceGetPCIBusId(char *text, int bytes, int device) {
   if (!is_device(device)) return wf__dry_error(DRY_INVALID_DEVICE);
-  snprintf(text, (size_t)bytes, "0000:%02X:00.0", device + 1);
+  snprintf(text, (size_t)bytes, "0000:%02X:00.0", wf__dry_number(device) + 1);
   return DRY_OK;
 }
 DRY_API int cudaDeviceGetByPCIBusId(int *device, const char *text) {
   unsigned domain, bus;
-  if (sscanf(text, "%x:%x", &domain, &bus) != 2 || !is_device((int)bus - 1)) return wf__dry_error(DRY_INVALID_DEVICE);
-  *device = (int)bus - 1;
+  int found = sscanf(text, "%x:%x", &domain, &bus) == 2 ? wf__dry_device_of((int)bus - 1) : -1;
+  if (found < 0) return wf__dry_error(DRY_INVALID_DEVICE);
+  *device = found;
   return DRY_OK;
 }
 
@@ -81,6 +82,10 @@ DRY_API int cudaProfilerStop(void) { return DRY_OK; }
 /* ---- driver: CUdevice is the number, CUcontext a pointer that says which ---- */
 
 static char contexts[DRY_DEVICES];
+static atomic_bool made[DRY_DEVICES];
+
+void wf__dry_make_context(int device) { atomic_store(&made[device], true); }
+bool wf__dry_has_context(int device) { return atomic_load(&made[device]); }
 
 static int device_of_context(const void *context) {
   const char *c = context;
@@ -119,6 +124,7 @@ DRY_API int cuMemGetInfo_v2(size_t *left, size_t *total) {
 
 DRY_API int cuDevicePrimaryCtxRetain(void **context, int device) {
   if (!is_device(device)) return DRY_INVALID_DEVICE;
+  wf__dry_make_context(device);
   *context = &contexts[device];
   return DRY_OK;
 }

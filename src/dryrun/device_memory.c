@@ -10,7 +10,8 @@ static void count_memory(const char *kind, const char *what, int device, size_t 
 static int get(void **address, size_t bytes, const char *what) {
   int device = wf__dry_current_device();
   if (!address) return wf__dry_error(DRY_INVALID_VALUE);
-  int code = wf__dry_device_get(device, bytes, address);
+  int code = wf__dry_use_device();
+  if (code == DRY_OK) code = wf__dry_device_get(device, bytes, address);
   if (code == DRY_OK && bytes) count_memory("malloc", what, device, bytes);
   return wf__dry_error(code);
 }
@@ -74,15 +75,19 @@ DRY_API int cudaHostGetDevicePointer(void **device, void *host, unsigned flags) 
   return DRY_OK;
 }
 
-DRY_API void weft_dry_memory(int device, size_t *left, size_t *total) {
+DRY_API void weft_dry_memory(int number, size_t *left, size_t *total) {
   const wf__dry_settings *s = wf__dry_settings_get();
-  int64_t now = s->memory - s->gpu.context_bytes - wf__dry_device_used(device);
+  int device = wf__dry_device_of(number);
+  int64_t used = device < 0 ? 0 : wf__dry_device_used(device);
+  if (device >= 0 && wf__dry_has_context(device)) used += s->gpu.context_bytes;
+  int64_t now = s->memory - used;
   *left = now > 0 ? (size_t)now : 0;
   *total = (size_t)s->memory;
 }
 DRY_API int cudaMemGetInfo(size_t *left, size_t *total) {
   size_t now, all;
-  weft_dry_memory(wf__dry_current_device(), &now, &all);
+  wf__dry_make_context(wf__dry_current_device());
+  weft_dry_memory(wf__dry_number(wf__dry_current_device()), &now, &all);
   if (left) *left = now;
   if (total) *total = all;
   return DRY_OK;

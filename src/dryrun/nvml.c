@@ -7,7 +7,6 @@
 enum { NVML_OK = 0, NVML_INVALID = 2, NVML_NOT_FOUND = 6 };
 
 int cudaRuntimeGetVersion(int *version);
-int cudaDeviceGetByPCIBusId(int *device, const char *text);
 int cuDeviceTotalMem_v2(size_t *bytes, int device);
 int cuDeviceGetName(char *name, int bytes, int device);
 int cuDeviceComputeCapability(int *major, int *minor, int device);
@@ -33,8 +32,8 @@ DRY_API int nvmlDeviceGetCount(unsigned *devices) { return nvmlDeviceGetCount_v2
 DRY_API int nvmlDeviceGetHandleByIndex_v2(unsigned index, void **device) { return device_at((int)index, device); }
 DRY_API int nvmlDeviceGetHandleByIndex(unsigned index, void **device) { return device_at((int)index, device); }
 DRY_API int nvmlDeviceGetHandleByPciBusId_v2(const char *text, void **device) {
-  int index;
-  return cudaDeviceGetByPCIBusId(&index, text) ? NVML_NOT_FOUND : device_at(index, device);
+  unsigned domain, bus; /* whether the program sees that one or not */
+  return sscanf(text, "%x:%x", &domain, &bus) == 2 ? device_at((int)bus - 1, device) : NVML_NOT_FOUND;
 }
 DRY_API int nvmlDeviceGetHandleByUUID(const char *uuid, void **device) {
   const char *dash = strrchr(uuid, '-');
@@ -44,7 +43,7 @@ DRY_API int nvmlDeviceGetHandleByUUID(const char *uuid, void **device) {
 }
 /* As cudaDeviceProp has it: 15 characters and the device's number. */
 DRY_API int nvmlDeviceGetUUID(const void *device, char *text, unsigned bytes) {
-  snprintf(text, bytes, "GPU-77656674-2064-7279-2072-756e202e2e%02x", (unsigned)index_of(device));
+  snprintf(text, bytes, WF__DRY_UUID, (unsigned)index_of(device));
   return NVML_OK;
 }
 DRY_API int nvmlDeviceGetName(const void *device, char *name, unsigned bytes) {

@@ -52,21 +52,57 @@ static int runtime_version(void) {
   return version ? version : 13000;
 }
 
-/* As CUDA reads CUDA_VISIBLE_DEVICES: a list that ends at its first entry that names no device. Which numbers are in it doesn't matter, they are those
- * of another machine; only how many. */
-static int visible(int devices) {
-  const char *list = getenv("CUDA_VISIBLE_DEVICES");
-  int count = 0;
-  if (!list) return devices;
-  for (const char *at = list + strspn(list, " ");
-       isdigit((unsigned char)*at) || !strncmp(at, "GPU-", 4) || !strncmp(at, "MIG-", 4);) {
-    count++;
-    at += strcspn(at, ",");
-    if (*at) at++;
-    at += strspn(at, " ");
-  }
-  return count < devices ? count : devices;
+/* The number that an entry of CUDA_VISIBLE_DEVICES begins with, as strtoul reads it; -1: with none. */
+static long number_of(const char *entry) {
+  char *end;
+  long value = strtol(entry, &end, 10);
+  return end > entry ? value : -1;
 }
+
+/* The one device whose UUID begins so; -1: none, or several. */
+static long device_with(const char *uuid, size_t length, int devices) {
+  char whole[64];
+  long found = -1;
+  for (int i = 0; i < devices; i++) {
+    snprintf(whole, sizeof whole, WF__DRY_UUID, i);
+    if (strncmp(whole, uuid, length)) continue;
+    if (found >= 0) return -1;
+    found = i;
+  }
+  return found;
+}
+
+/* As CUDA reads CUDA_VISIBLE_DEVICES: numbers or UUIDs, which name the devices in the order in which the program sees them. The list ends at the first
+ * that is no device's; one that names a device twice has none. Returns how many, and which in `seen`. */
+static int visible(int devices, int seen[DRY_DEVICES]) {
+  const char *at = getenv("CUDA_VISIBLE_DEVICES");
+  int count = 0;
+  for (; !at && count < devices; count++) seen[count] = count;
+  bool by_uuid = at && !strncmp(at, "GPU-", 4);
+  for (; at; at = *at ? at + 1 : NULL) {
+    size_t length = strcspn(at, ",");
+    long device = !by_uuid                                ? number_of(at)
+                  : length > 4 && !strncmp(at, "GPU-", 4) ? device_with(at, length, devices)
+                                                          : -1;
+    if (device < 0 || device >= devices) break;
+    for (int i = 0; i < count; i++)
+      if (seen[i] == device) return 0;
+    seen[count++] = (int)device;
+    at += length;
+  }
+  return count;
+}
+
+int wf__dry_number(int device) { return wf__dry_settings_get()->numbers[device]; }
+
+int wf__dry_device_of(int number) {
+  const wf__dry_settings *s = wf__dry_settings_get();
+  for (int i = 0; i < s->devices; i++)
+    if (s->numbers[i] == number) return i;
+  return -1;
+}
+
+DRY_API int weft_dry_visible(void) { return wf__dry_settings_get()->devices; }
 
 DRY_API int weft_dry_devices(void) {
   int64_t devices = number("WEFT_DRY_GPUS", 1);
@@ -79,12 +115,12 @@ static void read_environment(void) {
   const char *folder = getenv("WEFT_DRY_DIR"), *events = getenv("WEFT_DRY_EVENTS");
   settings = (wf__dry_settings){
       .gpu = *gpu,
-      .devices = visible(weft_dry_devices()),
       .memory = number("WEFT_DRY_MEM", gpu->memory_bytes),
       .folder = folder && *folder ? folder : NULL,
       .lazy_events = events && !strcmp(events, "lazy"),
   };
   settings.gpu.context_bytes = number("WEFT_DRY_CONTEXT", gpu->context_bytes);
+  settings.devices = visible(weft_dry_devices(), settings.numbers);
 }
 
 /* The management library stands beside this one. */
@@ -106,6 +142,8 @@ int wf__dry_runtime(void) {
   if (!known) atomic_store(&version, known = runtime_version());
   return known;
 }
+
+void wf__dry_settings_forget(void) { once = (pthread_once_t)PTHREAD_ONCE_INIT; }
 
 const wf__dry_settings *wf__dry_settings_get(void) {
   pthread_once(&once, read_environment);

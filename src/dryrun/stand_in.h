@@ -18,6 +18,7 @@ enum {
   DRY_OK = 0,
   DRY_INVALID_VALUE = 1,
   DRY_NO_MEMORY = 2,
+  DRY_INITIALIZATION = 3,
   DRY_INVALID_FUNCTION = 98,
   DRY_NO_DEVICE = 100,
   DRY_INVALID_DEVICE = 101,
@@ -41,15 +42,26 @@ enum {
 
 typedef struct wf__dry_settings {
   wf_gpu gpu;
-  int devices;        /* that the program sees */
-  int64_t memory;     /* of each device, bytes, the context's included */
-  const char *folder; /* where the events go; NULL: nowhere */
-  bool lazy_events;   /* events finish at a synchronisation only */
+  int devices;              /* that the program sees */
+  int numbers[DRY_DEVICES]; /* of these among those of the machine */
+  int64_t memory;           /* of each device, bytes, the context's included */
+  const char *folder;       /* where the events go; NULL: nowhere */
+  bool lazy_events;         /* events finish at a synchronisation only */
 } wf__dry_settings;
 
 const wf__dry_settings *wf__dry_settings_get(void);
+/* In a child that hasn't begun with CUDA yet: it may still choose its devices. */
+void wf__dry_settings_forget(void);
 /* GPUs of the machine, those that the program doesn't see included: the management library's count. */
 DRY_API int weft_dry_devices(void);
+/* Those that the program sees. */
+DRY_API int weft_dry_visible(void);
+/* A device's number on the machine, and the other way round; -1: the program doesn't see that one. */
+int wf__dry_number(int device);
+int wf__dry_device_of(int number);
+/* The UUID of the one with that number, as text and as bytes. */
+#define WF__DRY_UUID "GPU-77656674-2064-7279-2072-756e202e2e%02x"
+#define WF__DRY_UUID_BYTES "weft dry run ..."
 /* 13020: CUDA 13.2, the version of the runtime that the program was linked with. */
 int wf__dry_runtime(void);
 /* An entry point of one of NVIDIA's own libraries, for calls that need no GPU: of the loaded library whose file's name begins so. NULL: none. */
@@ -62,6 +74,11 @@ extern __thread int wf__dry_inside __attribute__((tls_model("initial-exec")));
 
 /* Notes, once, what the loaded PyTorch imports and the stand-in hasn't. */
 void wf__dry_check_imports(void);
+
+/* ---- forks.c ---- */
+
+/* Before anything that needs a device's context; other than DRY_OK it is the call's answer: a forked child's parent has one. */
+int wf__dry_use_device(void);
 
 /* ---- cuda_errors.c ---- */
 
@@ -162,8 +179,8 @@ int wf__dry_host_unregister(void *address);
 
 /* ---- device_memory.c ---- */
 
-/* What a device has and what is left of it, in bytes; also for the management library, which is one of its own. */
-DRY_API void weft_dry_memory(int device, size_t *left, size_t *total);
+/* What the device with that number has and what is left of it, in bytes; also for the management library, which is one of its own. */
+DRY_API void weft_dry_memory(int number, size_t *left, size_t *total);
 
 /* ---- contents.c: the few bytes of device memory that are known ---- */
 
@@ -217,6 +234,12 @@ typedef struct wf__dry_code {
 wf__dry_code wf__dry_code_for(const void *image, int device);
 /* All that it has, as PyTorch writes that: "sm_80 sm_90 compute_90", the last of PTX. */
 void wf__dry_code_list(const void *image, char *text, size_t size);
+
+/* ---- device_calls.c ---- */
+
+/* The driver takes its own part of a device's memory with the first call that works there. */
+void wf__dry_make_context(int device);
+bool wf__dry_has_context(int device);
 
 /* ---- attributes.c ---- */
 

@@ -57,6 +57,9 @@ class _Rows:
         self._path = os.path.join(folder, "roles.%d.jsonl" % os.getpid())
         self._file = None
 
+    def begun(self):
+        return self._file is not None
+
     def put(self, **row):
         if self._file is None:
             self._file = open(self._path, "w", encoding="utf-8")
@@ -126,21 +129,38 @@ class _Watch:
         self.folder, self.steps_wanted = folder, steps
         self.rows = _Rows(folder)
         self.pid, self.steps, self.done = os.getpid(), 0, False
+        self.forked = False
         self.torch = self.modules = self.optimizers = self.stand_in = None
         self.last = {}  # (role, device): {address: bytes} as last written
+        self.exit_at_once = os._exit
+        os._exit = self._exit
+        os.register_at_fork(before=self._before_fork, after_in_child=self._begin_in_child)
 
     # ---- beginning ----
 
-    def torch_loaded(self, torch):
+    def _before_fork(self):
+        self.rows.flush()  # or the child would write its copy of what the file's buffer holds
+
+    def _begin_in_child(self):
+        """A forked child is a process of its own, which the report names if it does something with a GPU."""
+        self.rows = _Rows(self.folder)
+        self.pid, self.steps, self.forked = os.getpid(), 0, True
+        self.last = {}
+
+    def _introduce(self, torch, state):
         version, cuda, hip = torch.__version__, torch.version.cuda, getattr(torch.version, "hip", None)
-        state = "cuda" if cuda else "rocm" if hip else "cpu"
         self.rows.put(kind="python", python=sys.version.split()[0], executable=sys.executable, torch=str(version), cuda=cuda, hip=hip,
-                      state=state, argv=sys.argv, architectures=_architectures(torch))
+                      state=state, argv=sys.argv)
         self.rows.flush()
+
+    def torch_loaded(self, torch):
+        state = "cuda" if torch.version.cuda else "rocm" if getattr(torch.version, "hip", None) else "cpu"
+        self._introduce(torch, state)
         if state != "cuda":
             self.torch = None
             self.done = True
             raise SystemExit(2)
+        version = torch.__version__
         self.torch = torch
         try:
             self._hook(torch)
@@ -152,7 +172,8 @@ class _Watch:
         import weakref
 
         try:
-            self.stand_in = ctypes.CDLL(None).weft_dry_step
+            self.library = ctypes.CDLL(None)
+            self.stand_in = self.library.weft_dry_step
         except AttributeError:
             self._note("the stand-in driver isn't loaded into this process")
         self.record = torch.cuda.memory._record_memory_history
@@ -165,6 +186,10 @@ class _Watch:
         self.optimizers = weakref.WeakSet()
 
     def _cuda_begins(self):
+        if self.forked and not self.rows.begun():
+            self._introduce(self.torch, "cuda")
+        # Not before: PyTorch takes the question for the use of a GPU, after which no child may be forked that uses one.
+        self.rows.put(kind="code", architectures=self.torch._C._cuda_getArchFlags())
         try:
             self.record("all", context="all", stacks="python", max_entries=sys.maxsize)
         except Exception as error:
@@ -287,9 +312,17 @@ class _Watch:
         if self.torch is not None and self.torch.cuda.is_initialized():
             time.sleep(0.05)  # autograd's threads still free what they held: PyTorch aborts if Python is gone by then
 
+    def _exit(self, status):
+        """In the place of os._exit, which runs nothing at the end: forked workers of multiprocessing end by it."""
+        try:
+            self.finish("status" if status else "exit", "exit status %d" % status if status else "")
+        except BaseException:  # whatever happened, it is the program's end
+            pass
+        self.exit_at_once(status)
+
     def finish(self, ended, text):
         """Writes what is known. Only the first end counts."""
-        if self.done or os.getpid() != self.pid:
+        if self.done or os.getpid() != self.pid or (self.forked and not self.rows.begun()):
             return
         self.done = True
         if self.torch is None:
@@ -302,8 +335,15 @@ class _Watch:
                 self._dump()
             except Exception as error:
                 self._note("the memory history can't be written: %s: %s" % (type(error).__name__, error))
+        self._note_hidden()
         self.rows.put(kind="end", ended=ended, text=text[:2000], steps=self.steps, time_us=time.time_ns() // 1000)
         self.rows.flush()
+
+    def _note_hidden(self):
+        """A program that sees no GPU mostly was meant for another machine's."""
+        chosen = os.environ.get("CUDA_VISIBLE_DEVICES")
+        if self.stand_in is not None and chosen is not None and not self.library.weft_dry_visible():
+            self.rows.put(kind="hidden", text="CUDA_VISIBLE_DEVICES=" + chosen, count=self.library.weft_dry_devices())
 
     def _dump(self):
         import pickle
@@ -312,14 +352,6 @@ class _Watch:
         with open(path + ".part", "wb") as file:
             pickle.dump(self.torch.cuda.memory._snapshot(), file, protocol=4)
         os.replace(path + ".part", path)
-
-
-def _architectures(torch):
-    """What this build of PyTorch has kernels for, as it writes that itself: "sm_80 sm_90 compute_90"."""
-    try:
-        return torch._C._cuda_getArchFlags() or ""
-    except AttributeError:  # built without CUDA
-        return ""
 
 
 def _has_torch():

@@ -6,10 +6,7 @@ static wf_dry_run *run_with_code(const char *built_for, const char *uncoded, con
   static const wf_dry_device own = {"1GiB", 1 << 30, 64 << 20, 8, 0};
   begin_process(7, 0);
   ran_as(&own);
-  fprintf(
-      roles,
-      "{\"kind\":\"python\",\"torch\":\"2.15.0+cu132\",\"cuda\":\"13.2\",\"state\":\"cuda\",\"architectures\":\"%s\"}\n",
-      built_for);
+  fprintf(roles, "{\"kind\":\"code\",\"architectures\":\"%s\"}\n", built_for);
   maker_alloc(&m, 60 * MIB, 0, TRAIN);
   row("launch", "add", 0, 12, 1, 0);
   if (uncoded) row("uncoded", uncoded, 0, 12, 1, 0);

@@ -195,6 +195,55 @@ static void processes_that_share_a_device_share_its_memory(void **state) {
   wf_dry_free(run);
 }
 
+/* A worker that crashed, and one that was killed, though the process that started them went on to its end. */
+static void a_run_is_judged_if_all_its_processes_are(void **state) {
+  static const char *const how[] = {"exit", "status", NULL};
+  void *none = NULL;
+  for (int i = 0; i < 3; i++) {
+    char path[128], text[1024];
+    begin_process(7, 0);
+    maker_alloc(&m, 40 * MIB, 0, TRAIN);
+    end_process(7, "exit", "", 0);
+    begin_process(8, 0);
+    maker_alloc(&m, 20 * MIB, 0, TRAIN);
+    row("malloc", "cudaMalloc", 0, 3, 1, 20 << 20);
+    row("malloc", "cudaHostAlloc", 0, 3, 1, 20 << 20);
+    end_process(8, how[i] ? how[i] : "", "exit status 1", 0);
+    snprintf(path, sizeof path, "%s/snapshot.8.pickle", folder);
+    if (!how[i]) assert_int_equal(unlink(path), 0);
+    wf_dry_run *run = read_run(&gib, 1, 0);
+    const char *why = wf__dry_why_not(run, text);
+    assert_int_equal(wf_dry_judge(run), i ? WF_DRY_UNJUDGED : WF_DRY_FINE);
+    assert_int_equal(run->answers[0].fit, i ? WF__DRY_FIT_UNKNOWN : WF__DRY_FITS);
+    if (i == 1) assert_non_null(strstr(why, "Process 8 ended by exit status 1. What"));
+    if (i == 2) assert_non_null(strstr(why, "Process 8 (train.py --lr 0.1) asked for 20.00 MiB of a GPU"));
+    wf_dry_free(run);
+    tear_down(&none);
+    set_up(&none);
+  }
+}
+
+/* Each sees one device, its number 0; of the machine's they are two. */
+static void processes_with_a_device_each_share_nothing(void **state) {
+  static const wf_dry_device device = {"150MiB", 150 << 20, 100 << 20, 8, 0};
+  for (int pid = 7; pid < 9; pid++) {
+    begin_process(pid, 0);
+    fprintf(
+        events,
+        "{\"kind\":\"device\",\"name\":\"t4\",\"numbers\":\"%d\",\"major\":8,\"minor\":0,\"memory\":%d,\"context\":%d}\n",
+        pid - 7, 150 << 20, 100 << 20);
+    maker_alloc(&m, 40 * MIB, 0, TRAIN);
+    end_process(pid, "exit", "", 0);
+  }
+  wf_dry_run *run = read_run(&device, 1, 0);
+  assert_int_equal(run->answers[0].fit, WF__DRY_FITS);
+  assert_int_equal(run->answers[0].room, 50 * MIB);
+  char *text = wf_dry_text(run, 200);
+  assert_non_null(strstr(text, "; 2 devices used by 2 of 2 processes"));
+  wf_report_release(text);
+  wf_dry_free(run);
+}
+
 /* Its events finished at the end only, and what the side stream used was kept until then: the second run of the same program. */
 static void a_second_run_gives_the_other_end_of_the_bracket(void **state) {
   static char first[sizeof folder];
@@ -369,6 +418,9 @@ static void what_cant_be_judged_says_why(void **state) {
                 "{\"kind\":\"end\",\"ended\":\"exception\",\"text\":\"ValueError: not enough boxes\"}", 1,
                 "ValueError: not enough boxes");
   expect_reason("{\"kind\":\"python\",\"state\":\"cuda\",\"torch\":\"2.15.0\"}", "", 139, "signal 11");
+  expect_reason(
+      "{\"kind\":\"hidden\",\"text\":\"CUDA_VISIBLE_DEVICES=3\",\"count\":1}\n{\"kind\":\"python\",\"state\":\"cuda\"}",
+      end, 0, "saw no GPU: CUDA_VISIBLE_DEVICES=3 leaves it none of those that there are (1, numbered");
   expect_reason("{\"kind\":\"python\",\"state\":\"cuda\",\"torch\":\"2.15.0\"}", end, 3, "status 3");
 }
 
@@ -470,6 +522,8 @@ static const struct CMUnitTest tests[] = {
     DRY_TEST(running_out_of_memory_is_an_answer),
     DRY_TEST(one_that_was_caught_is_one_all_the_same),
     DRY_TEST(processes_that_share_a_device_share_its_memory),
+    DRY_TEST(a_run_is_judged_if_all_its_processes_are),
+    DRY_TEST(processes_with_a_device_each_share_nothing),
     DRY_TEST(a_second_run_gives_the_other_end_of_the_bracket),
     DRY_TEST(lines_are_judged_by_the_steady_state),
     DRY_TEST(bounds_are_kept_or_broken),

@@ -35,7 +35,11 @@ int cudaPointerGetAttributes(void *attributes, const void *address);
 int cudaLaunchKernel(const void *function, dim3 grid, dim3 block, void **arguments, size_t shared, void *stream);
 void **__cudaRegisterFatBinary(void *image);
 void __cudaRegisterFunction(void **image, const char *host, char *device_function, const char *name);
+int cudaMemset(void *at, int value, size_t bytes);
+int cudaGetDeviceCount(int *count);
+int cudaDeviceGetPCIBusId(char *text, int bytes, int device);
 void weft_dry_step(void);
+int weft_dry_steps(void);
 int cublasCreate_v2(void **handle);
 int cublasSgemm_v2(void *handle, int, int, int, int, int, const float *, const float *, int, const float *, int,
                    const float *, float *, int);
@@ -208,6 +212,64 @@ static void names_are_made_while_others_register_kernels(void **state) {
   json_decref(rows);
 }
 
+/* Two devices. What comes out is what the programming guide says of CUDA_VISIBLE_DEVICES, and PyTorch's own reading of it: a list ends at its first
+ * entry that names none, one that names one twice is empty, numbers are read as strtoul does. */
+static void the_program_sees_the_devices_that_are_named(void **state) {
+  static const struct {
+    const char *list;
+    int count, first; /* as they are numbered on the machine */
+  } cases[] = {
+      {"0", 1, 0},
+      {"1", 1, 1},
+      {"1,0", 2, 1},
+      {"0,1,2", 2, 0},
+      {"0, 1", 2, 0},
+      {"3", 0, 0},
+      {"1,3,0", 1, 1},
+      {"", 0, 0},
+      {"-1", 0, 0},
+      {"1,-1,0", 1, 1},
+      {"0,0", 0, 0},
+      {"none", 0, 0},
+      {"1gpu,0x", 2, 1},
+      {"0,,1", 1, 0},
+      {"GPU-77656674-2064-7279-2072-756e202e2e01", 1, 1},
+      {"GPU-77656674-2064-7279-2072-756e202e2e01,GPU-77656674-2064-7279-2072-756e202e2e00", 2, 1},
+      {"GPU-77656674-2064-7279-2072-756e202e2e01,0", 1, 1},
+      {"GPU-7765", 0, 0}, /* of which there are two */
+      {"GPU-8865", 0, 0},
+      {"GPU-", 0, 0},
+      {"MIG-77656674", 0, 0},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    int status;
+    setenv("CUDA_VISIBLE_DEVICES", cases[i].list, 1);
+    json_decref(run_child("visible", &status));
+    if (WEXITSTATUS(status) != cases[i].count * 16 + cases[i].first) print_error("\"%s\"\n", cases[i].list);
+    assert_int_equal(WEXITSTATUS(status), cases[i].count * 16 + cases[i].first);
+  }
+  setenv("CUDA_VISIBLE_DEVICES", "1,0", 1);
+  int status;
+  json_t *rows = run_child("leave", &status);
+  unsetenv("CUDA_VISIBLE_DEVICES");
+  assert_string_equal(json_string_value(json_object_get(row(rows, "device", NULL, -1), "numbers")), "1,0");
+  json_decref(rows);
+}
+
+/* A child of a process that did nothing with a GPU begins anew, with the devices that it chooses. */
+static void a_forked_child_is_a_process_of_its_own(void **state) {
+  int status;
+  json_decref(run_child("fork", &status));
+  assert_int_equal(status, 0);
+}
+
+/* Of one that did something, the real driver says "initialization error". */
+static void a_child_of_one_that_used_a_gpu_can_use_none(void **state) {
+  int status;
+  json_decref(run_child("late fork", &status));
+  assert_int_equal(status, 0);
+}
+
 /* The device is a T4, 7.5. */
 static void launches_without_code_say_what_there_is(void **state) {
   int status;
@@ -345,6 +407,41 @@ static void child_has_no_code(void) {
   for (int i = 0; i < 2; i++) cudaLaunchKernel(&function, (dim3){1, 1, 1}, (dim3){1, 1, 1}, NULL, 0, NULL);
 }
 
+static void child_sees(void) {
+  char bus[32] = "";
+  int count = 0, first = 1;
+  bool none = cudaGetDeviceCount(&count) == 100; /* cudaErrorNoDevice */
+  if (count) cudaDeviceGetPCIBusId(bus, sizeof bus, 0), sscanf(bus, "0000:%x", &first);
+  _exit(none == !count ? count * 16 + first - 1 : 255);
+}
+
+/* Its child's rows say what the grandchild did. */
+static void child_forks(bool late) {
+  void *a, *b;
+  char path[512], line[8192];
+  int count = 0, status = 1;
+  weft_dry_step();
+  if (late) cudaMalloc(&a, 2 * MIB);
+  pid_t child = fork();
+  if (!child) {
+    setenv("CUDA_VISIBLE_DEVICES", "1", 1);
+    int expected = late ? 3 : 0; /* cudaErrorInitializationError */
+    bool right = cudaMalloc(&b, 4 * MIB) == expected && cudaMemset(late ? a : b, 0, 4) == expected;
+    right &= weft_dry_steps() == 0 && !cudaGetDeviceCount(&count) && count == (late ? 2 : 1);
+    _exit(right ? 0 : 1);
+  }
+  waitpid(child, &status, 0);
+  snprintf(path, sizeof path, "%s/events.%d.jsonl", getenv("WEFT_DRY_DIR"), (int)child);
+  FILE *file = fopen(path, "r");
+  bool said = false;
+  while (file && fgets(line, sizeof line, file))
+    said |= strstr(line, late ? "CUDA in a forked process"
+                              : "\"malloc\",\"what\":\"cudaMalloc\",\"device\":0,\"step\":0") != NULL;
+  if (file) fclose(file);
+  unlink(path);
+  _exit(status || !said);
+}
+
 static void child_touches(void) {
   volatile char *a;
   cudaMalloc((void **)&a, 4 * MIB);
@@ -363,6 +460,9 @@ int main(int count, char **arguments) {
     if (!strcmp(arguments[count - 1], "late")) child_blocks_and_leaves();
     if (!strcmp(arguments[count - 1], "name")) child_names();
     if (!strcmp(arguments[count - 1], "uncoded")) child_has_no_code();
+    if (!strcmp(arguments[count - 1], "visible")) child_sees();
+    if (!strcmp(arguments[count - 1], "fork")) child_forks(false);
+    if (!strcmp(arguments[count - 1], "late fork")) child_forks(true);
     return 0;
   }
   snprintf(folder, sizeof folder, "%s", getenv("WEFT_DRY_DIR"));
@@ -371,6 +471,9 @@ int main(int count, char **arguments) {
       cmocka_unit_test(a_child_is_answered_whatever_other_threads_did_at_the_fork),
       cmocka_unit_test(names_are_made_while_others_register_kernels),
       cmocka_unit_test(launches_without_code_say_what_there_is),
+      cmocka_unit_test(the_program_sees_the_devices_that_are_named),
+      cmocka_unit_test(a_forked_child_is_a_process_of_its_own),
+      cmocka_unit_test(a_child_of_one_that_used_a_gpu_can_use_none),
       cmocka_unit_test(a_signal_ends_the_process_even_if_writing_blocks),
       cmocka_unit_test(what_was_counted_is_there_after_exit_without_destructors),
       cmocka_unit_test(each_of_the_first_steps_is_there_after_a_kill),

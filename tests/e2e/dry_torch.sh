@@ -5,6 +5,7 @@
 here=$(dirname -- "$0")
 # shellcheck source=tests/harness/tap.sh
 . "$here/../harness/tap.sh"
+build=$(CDPATH='' cd -- "$build" && pwd) # the program may run in another folder
 weft=$build/weft
 python=${WEFT_TORCH_PYTHON:-}
 programs=$here/dry_programs
@@ -99,6 +100,19 @@ ok "what Triton compiles" dry triton 2 -- "$python" -c 'import ctypes, os, torch
 ok "finds the driver by its name" grep -q "^driver True" "$work/triton.said"
 ok "two processes with a GPU each" dry parallel 0 --gpus 2 -- "$python" -m torch.distributed.run --nproc-per-node 2 "$programs/parallel.py"
 ok "are both looked at" holds "$work/parallel.json" "sorted(p['device'] for p in d['places']) == [0, 1] and d['program']['steps'] == 3 and d['peak']['roles']['parameters'] == 4 << 20 and d['places'][0]['peak_allocated_bytes'] == d['places'][1]['peak_allocated_bytes']"
+for how in fork exit; do
+  ok "a child that trains, $how" dry forked 0 -- "$python" "$programs/forked.py" "$how"
+  ok "is judged as any other process" holds "$work/forked.json" "d['program']['steps'] == 3 and d['peak']['roles']['parameters'] == 4 << 20 and d['peak']['roles']['optimizer_state'] == 8 << 20 and len(d['places']) == 1"
+done
+ok "two of multiprocessing, by fork" dry pool 0 --gpus 2 -- "$python" "$programs/forked.py" pool
+ok "each with the GPU that it chose" holds "$work/pool.json" "[(p['device'], p['gpu']) for p in sorted(d['places'], key=lambda p: p['gpu'])] == [(0, 0), (0, 1)] and d['program']['steps'] == 3"
+ok "workers that fail" dry fail 2 --gpus 2 -- "$python" "$programs/forked.py" fail
+ok "leave nothing to judge" holds "$work/fail.json" "'exit status 1' in d['why_not'] and d['devices'][0]['fits'] == 'unknown' and d['peak']['roles']['parameters'] == 4 << 20"
+ok "a fork after the parent used the GPU" dry late 0 -- "$python" "$programs/forked.py" late
+ok "can't use it" grep -q "CUDA error: initialization error" "$work/late.said"
+ok "and the report says so" holds "$work/late.json" "any('CUDA in a forked process' in l for l in d['limits'])"
+ok "nor begin anew" dry late 0 -- "$python" "$programs/forked.py" late-init
+ok "by PyTorch's own words" grep -q "Cannot re-initialize CUDA in forked subprocess" "$work/late.said"
 ok "a crash is the program's own first" dry crash 2 -- "$python" "$programs/crash.py" python
 ok "then what was counted" sh -c 'grep -q "ZeroDivisionError" "$1"' sh "$work/crash.said"
 ok "with the line that read zeros" holds "$work/crash.json" "'ZeroDivisionError' in d['why_not'] and d['values_read'][0]['site']['line'] == 10 and d['peak']['allocated_bytes'] >= 4 << 20"
@@ -130,5 +144,8 @@ else
 fi
 ok "no devices are visible" dry invisible 2 -- env CUDA_VISIBLE_DEVICES= "$python" -c 'import torch; print("found", torch.cuda.is_available(), torch.cuda.device_count())'
 ok "and none is found" grep -q "^found False 0" "$work/invisible.said"
+ok "a GPU that there isn't is none" dry invisible 2 -- env CUDA_VISIBLE_DEVICES=3 "$python" -c 'import torch; print("found", torch.cuda.is_available(), torch.cuda.device_count())'
+ok "for PyTorch either" grep -q "^found False 0" "$work/invisible.said"
+ok "with what to do" holds "$work/invisible.json" "'CUDA_VISIBLE_DEVICES=3' in d['why_not'] and '--gpus' in d['why_not']"
 ok "a program that asks for no GPU" ends 2 "asked for no memory of a GPU" "$weft" dry-run -- "$python" -c 'import torch; torch.ones(3)'
 finish
