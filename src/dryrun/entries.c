@@ -36,14 +36,22 @@ static void write_result(long word, char letter) {
   }
 }
 
+static bool names_one_of(const char *name, const char *const *words, size_t n) {
+  for (size_t i = 0; i < n; i++)
+    if (strstr(name, words[i])) return true;
+  return false;
+}
+#define NAMES_ONE_OF(name, words) names_one_of(name, words, sizeof(words) / sizeof *(words))
+
 static const char *why_limited(const wf__dry_entry *entry) {
+  static const char *const sizes[] = {"Size", "size", "Workspace", "stimat", "GEMM_compute", "GEMMreuse_compute"};
+  static const char *const counts[] = {"Nnz", "nnz", "NumProducts", "SpMatGetSize"};
   bool numbers = strpbrk(entry->results, "il") != NULL;
   if (!strcmp(entry->library, "cudart") || !strcmp(entry->library, "driver"))
     return "it did nothing and returned success: what it does on a GPU isn't counted";
-  if (numbers && (strstr(entry->name, "Size") || strstr(entry->name, "size") || strstr(entry->name, "Workspace")))
+  if (numbers && NAMES_ONE_OF(entry->name, counts)) return "a count that depends on data was answered with 0";
+  if (numbers && NAMES_ONE_OF(entry->name, sizes))
     return "the size that it asks for was answered with 0, so this workspace isn't counted";
-  if (numbers && (strstr(entry->name, "Nnz") || strstr(entry->name, "nnz")))
-    return "a count that depends on data was answered with 0";
   return NULL;
 }
 
@@ -53,9 +61,7 @@ static bool computes(const wf__dry_entry *entry) {
   static const char *const prepares[] = {"Create", "Destroy", "Set", "Get", "Algo", "Desc", "Init", "Plan", "Finalize"};
   bool known = false;
   for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++) known |= !strcmp(entry->library, libraries[i]);
-  for (size_t i = 0; i < sizeof prepares / sizeof *prepares; i++)
-    if (strstr(entry->name, prepares[i])) return false;
-  return known;
+  return known && !NAMES_ONE_OF(entry->name, prepares);
 }
 
 long wf__dry_answer(const wf__dry_entry *entry, const long slots[DRY_SLOTS]) {

@@ -71,6 +71,11 @@ else
   skip "the largest of which is known" "it is for cuDNN 9.26, here is ${cudnn:-none}"
 fi
 
+ok "other libraries" dry libraries 0 --gpu h100 -- "$python" "$programs/libraries.py"
+# 8 x 1024 x 1024 complex numbers of 8 bytes, at most 8 times.
+ok "are counted or said, each that was asked for work space" holds "$work/libraries.json" "all(any(l.startswith(name + ':') and l.endswith(end) for l in d['limits']) for name, end in [('cuFFT', '(once, the largest 512.00 MiB)'), ('cusolverDnSgetrf_bufferSize', '(2 times)'), ('cusparseSpMM_bufferSize', '(once)'), ('cusparseSpMV_bufferSize', '(once)'), ('cusparseSpGEMM_compute', 'times)')])"
+ok "the transform has its work area" holds "$work/libraries.json" "d['peak']['allocated_bytes'] >= 3 * (64 << 20)"
+
 # ---- lines ----
 for workers in 0 2; do
   ok "a loader of pageable memory, $workers workers" dry pageable 0 -- "$python" "$programs/loader.py" pageable "$workers"

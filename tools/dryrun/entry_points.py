@@ -55,7 +55,7 @@ TWO_WORDS = {"dim3"}
 ONE_WORD_STRUCTS = {"cudaMemLocation", "CUmemLocation"}
 
 # Numbers that are results. Elsewhere a pointer to numbers that isn't const may be an array that the function reads.
-ASKS = re.compile(r"Get|Query|[bB]ufferSize|Size\d?$|Workspace|Nnz|nnz|Version|Count|Estimate|Occupancy|cufft(Xt)?Make|IsCapturing|CanAccess")
+ASKS = re.compile(r"Get|Query|[bB]ufferSize|Size\d?$|Workspace|Nnz|nnz|Version|Count|[eE]stimat|SpGEMM(reuse)?_compute|getNumProducts|Occupancy|cufft(Xt)?Make|IsCapturing|CanAccess")
 ARRAYS = {"n", "inembed", "onembed", "dims", "whichGPUs", "rank"}
 
 
