@@ -298,8 +298,8 @@ static void damaged_events_are_passed_over_and_counted(void **state) {
 static void what_is_only_strange_is_read(void **state) {
   const char *const strange[] = {
       "{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"a\tb\n\x01\\q\", \"pid\": \"Spans\", \"tid\": \"\", \"ts\": 1.5, \"dur\": 0}",
-      "{\"args\": {\"x\": NaN, \"y\": [Infinity, -inf]}, \"dur\": 3, \"ts\": 1682725898236567, \"tid\": -4, \"pid\": 1, "
-      "\"name\": \"n\", \"ph\": \"X\"}",
+      ("{\"args\": {\"x\": NaN, \"y\": [Infinity, -inf]}, \"dur\": 3, \"ts\": 1682725898236567, \"tid\": -4, \"pid\": 1, "
+       "\"name\": \"n\", \"ph\": \"X\"}"),
       "{\"ph\": \"f\", \"id\": 5, \"ts\": 3, \"cat\": \"ac2g\", \"name\": \"ac2g\", \"bp\": \"e\"}",
       "{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"no end\", \"ts\": 1 \"pid\": 1}",
   };

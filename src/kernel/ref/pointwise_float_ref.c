@@ -14,7 +14,11 @@ static double smaller(double a, double b) { return isnan(a) || a < b ? a : b; }
 static double sigmoid(double x) { return 1 / (1 + exp(-x)); }
 static double gelu(double x) { return x * 0.5 * (1 + erf(x * SQRT_HALF)); }
 static double gelu_slope(double x) { return 0.5 * (1 + erf(x * SQRT_HALF)) + x * exp(-0.5 * x * x) * INV_SQRT_2PI; }
-static double gelu_tanh(double x) { return 0.5 * x * (1 + tanh(SQRT_2_OVER_PI * (x + GELU_CUBE * x * x * x))); }
+/* (1 + tanh u) / 2 is the sigmoid of 2 u, which loses nothing in the left tail. */
+static double gelu_tanh(double x) {
+  double e = exp(-2 * SQRT_2_OVER_PI * fabs(x + GELU_CUBE * x * x * x));
+  return x < 0 ? x * e / (1 + e) : x / (1 + e);
+}
 static double gelu_tanh_slope(double x) {
   double t = tanh(SQRT_2_OVER_PI * (x + GELU_CUBE * x * x * x));
   return 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * SQRT_2_OVER_PI * (1 + 3 * GELU_CUBE * x * x);
