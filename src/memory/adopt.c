@@ -55,8 +55,7 @@ static wf_block *add(wf_allocator *a, const wf_adopted_segment *s) {
   block = wf__block_cut(a, space, s->size);
   wf__block_insert_unmapped(space);
   block->mapped = true;
-  a->reserved += s->size;
-  wf__figures_add(a->stats.reserved_bytes, pool->stat, s->size);
+  wf__reserved_change(a, pool, s->size, true);
   return block;
 }
 

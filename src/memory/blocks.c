@@ -32,17 +32,14 @@ void wf__segment_remove(wf_allocator *a, wf_block *block) {
 }
 
 void wf__segment_count(wf_allocator *a, const wf__block_pool *pool, size_t size, bool more) {
+  wf__reserved_change(a, pool, size, more);
   if (more) {
-    a->reserved += size;
     a->stats.device_alloc++;
     wf__figures_add(a->stats.segment, pool->stat, 1);
-    wf__figures_add(a->stats.reserved_bytes, pool->stat, size);
     if (wf__oversize(a, size)) wf__stat_add(&a->stats.oversize_segments, 1);
   } else {
-    a->reserved -= size;
     a->stats.device_free++;
     wf__figures_sub(a->stats.segment, pool->stat, 1);
-    wf__figures_sub(a->stats.reserved_bytes, pool->stat, size);
     if (wf__oversize(a, size)) wf__stat_sub(&a->stats.oversize_segments, 1);
   }
 }

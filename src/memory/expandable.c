@@ -75,9 +75,8 @@ static wf_block *map(wf_allocator *a, wf_block *block, size_t size) {
     wf__block_insert_unmapped(rest);
   }
   block->mapped = true;
-  a->reserved += size;
+  wf__reserved_change(a, pool, size, true);
   a->stats.device_alloc++;
-  wf__figures_add(a->stats.reserved_bytes, pool->stat, size);
   wf__observe(a, WF_ACTION_SEGMENT_MAP, block->pool, &block->node.key, size, NULL);
   wf__block_merge(a, block, block->previous);
   wf__block_merge(a, block, block->next);
@@ -122,9 +121,8 @@ void wf__expandable_unmap(wf_allocator *a, wf_block *block) {
   }
   a->driver.unmap(a->driver.context, wf_block_address(block), block->size);
   block->mapped = false;
-  a->reserved -= block->size;
+  wf__reserved_change(a, pool, block->size, false);
   a->stats.device_free++;
-  wf__figures_sub(a->stats.reserved_bytes, pool->stat, block->size);
   wf__observe(a, WF_ACTION_SEGMENT_UNMAP, block->pool, &block->node.key, block->size, NULL);
   wf__block_merge(a, block, block->previous);
   wf__block_merge(a, block, block->next);

@@ -48,6 +48,7 @@ wf_allocator *wf_allocator_new(const wf_allocator_driver *driver, const wf_alloc
   wf__records_init(&a->uses, sizeof(wf__use));
   wf__records_init(&a->queue_records, sizeof(wf__use_queue));
   wf__records_init(&a->pool_records, sizeof(wf__private_pool));
+  wf__records_init(&a->figure_records, sizeof(wf__pool_figures));
   a->device_name = wf__strdup(options->device_name ? options->device_name : defaults.device_name);
   if (!a->device_name || configure(a, options)) {
     wf_allocator_free(a);
@@ -78,6 +79,7 @@ void wf_allocator_free(wf_allocator *a) {
   wf__records_drop(&a->uses);
   wf__records_drop(&a->queue_records);
   wf__records_drop(&a->pool_records);
+  wf__records_drop(&a->figure_records);
   wf__release(a->device_name);
   wf__release(a);
 }

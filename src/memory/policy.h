@@ -27,6 +27,14 @@ typedef struct wf__block_pool {
   uint64_t searches;              /* counted only while somebody asks for ages: the clock for the age of free blocks */
 } wf__block_pool;
 
+/* What a private pool has reserved. It outlives the pool. */
+typedef struct wf__pool_figures {
+  struct wf__pool_figures *next; /* the one made before */
+  uint64_t id;
+  bool any; /* it ever had memory */
+  wf_stat reserved_bytes[3];
+} wf__pool_figures;
+
 typedef struct wf__private_pool {
   struct wf__private_pool *next;       /* all of them */
   struct wf__private_pool *next_begun; /* those that requests are routed to, the latest begin first */
@@ -34,6 +42,7 @@ typedef struct wf__private_pool {
   bool begun;
   int64_t users;   /* none: its free segments may go */
   size_t segments; /* made for it and still there */
+  wf__pool_figures *figures;
   wf__block_pool small, large;
 } wf__private_pool;
 
@@ -87,11 +96,12 @@ struct wf_allocator {
   wf_allocator_ties ties;
   wf__block_pool small, large;
   wf__private_pool *pools, *begun;
+  wf__pool_figures *figures; /* of all private pools there ever were */
   wf__order segments;
   wf__use_queue *queues; /* one for each stream that was ever named by record_stream */
   size_t waiting;        /* uses in queues */
   wf_block *unmarked;    /* freed while marks were not made, see wf__suspended; last one first */
-  wf__records blocks, segment_records, uses, queue_records, pool_records;
+  wf__records blocks, segment_records, uses, queue_records, pool_records, figure_records;
   uint64_t segments_given; /* so far: the next one's age */
   uint64_t blocks_made;
   size_t reserved;  /* bytes of all segments */
@@ -195,6 +205,8 @@ void wf__release_pool(wf_allocator *allocator, wf__block_pool *pool);
 
 /* Small or large pool that a request of the stream is routed to. */
 wf__block_pool *wf__route(wf_allocator *allocator, uint64_t stream, bool large);
+/* Memory of the driver comes behind address space of the pool, or goes: all figures of reserved bytes. */
+void wf__reserved_change(wf_allocator *allocator, const wf__block_pool *pool, size_t bytes, bool more);
 /* Gives back the free segments of all private pools without users. */
 void wf__private_release(wf_allocator *allocator);
 

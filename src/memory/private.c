@@ -10,11 +10,24 @@ static wf__private_pool *find(wf_allocator *a, uint64_t id) {
   return p;
 }
 
+/* Those of an earlier pool of that number, else new ones; a record must be there. */
+static wf__pool_figures *figures_of(wf_allocator *a, uint64_t id) {
+  wf__pool_figures *f = a->figures;
+  while (f && f->id != id) f = f->next;
+  if (f) return f;
+  f = wf__records_take(&a->figure_records);
+  *f = (wf__pool_figures){.next = a->figures, .id = id};
+  return a->figures = f;
+}
+
 static wf__private_pool *make(wf_allocator *a, uint64_t id) {
-  if (!wf__records_reserve(&a->pool_records, 1)) return NULL;
+  if (!wf__records_reserve(&a->pool_records, 1) || !wf__records_reserve(&a->figure_records, 1)) return NULL;
   wf__private_pool *p = wf__records_take(&a->pool_records);
-  *p = (wf__private_pool){
-      .next = a->pools, .id = id, .small = {.stat = WF__STAT_SMALL}, .large = {.stat = WF__STAT_LARGE}};
+  *p = (wf__private_pool){.next = a->pools,
+                          .id = id,
+                          .figures = figures_of(a, id),
+                          .small = {.stat = WF__STAT_SMALL},
+                          .large = {.stat = WF__STAT_LARGE}};
   p->small.owner = p->large.owner = p;
   return a->pools = p;
 }
@@ -52,6 +65,16 @@ wf__block_pool *wf__route(wf_allocator *a, uint64_t stream, bool large) {
   for (wf__private_pool *p = a->begun; WF__UNLIKELY(p != NULL); p = p->next_begun)
     if (p->stream == stream) return large ? &p->large : &p->small;
   return large ? &a->large : &a->small;
+}
+
+void wf__reserved_change(wf_allocator *a, const wf__block_pool *pool, size_t bytes, bool more) {
+  wf__pool_figures *own = pool->owner ? pool->owner->figures : NULL;
+  int64_t change = more ? (int64_t)bytes : -(int64_t)bytes;
+  a->reserved = more ? a->reserved + bytes : a->reserved - bytes;
+  wf__figures_change(a->stats.reserved_bytes, pool->stat, change);
+  if (!own) return;
+  own->any = true;
+  wf__figures_change(own->reserved_bytes, pool->stat, change);
 }
 
 static bool freeable(const wf__private_pool *p) { return p && !p->users && !p->begun; }

@@ -2,6 +2,7 @@
 #include "memory/stats.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "memory/policy.h"
 
@@ -82,6 +83,18 @@ void wf_allocator_get_stats(const wf_allocator *a, wf_allocator_stats *stats) {
   each_figure(stats, complete);
 }
 
+void wf_allocator_pool_stats_each(const wf_allocator *a,
+                                  void (*fn)(uint64_t pool, const wf_stat reserved_bytes[3], void *context),
+                                  void *context) {
+  for (const wf__pool_figures *f = a->figures; f; f = f->next) {
+    if (!f->any) continue;
+    wf_stat stats[3];
+    memcpy(stats, f->reserved_bytes, sizeof stats);
+    complete(stats);
+    fn(f->id, stats, context);
+  }
+}
+
 /* Every wf_stat stands before the plain counters, so they can be visited as one array. */
 static void each_stat(wf_allocator_stats *stats, void (*fn)(wf_stat *stat)) {
   _Static_assert(offsetof(wf_allocator_stats, alloc_retries) % sizeof(wf_stat) == 0,
@@ -92,10 +105,15 @@ static void each_stat(wf_allocator_stats *stats, void (*fn)(wf_stat *stat)) {
 
 static void reset_peak(wf_stat *stat) { stat->peak = stat->current; }
 
-void wf_allocator_reset_peak(wf_allocator *a) { each_stat(&a->stats, reset_peak); }
+void wf_allocator_reset_peak(wf_allocator *a) {
+  each_stat(&a->stats, reset_peak);
+  for (wf__pool_figures *f = a->figures; f; f = f->next)
+    for (int pool = 0; pool < 3; pool++) reset_peak(&f->reserved_bytes[pool]);
+}
 
 void wf_allocator_reset_accumulated(wf_allocator *a) {
   each_figure(&a->stats, begin_anew);
+  for (wf__pool_figures *f = a->figures; f; f = f->next) begin_anew(f->reserved_bytes);
   a->stats.oversize_allocations.allocated = a->stats.oversize_allocations.freed = 0;
   a->stats.oversize_segments.allocated = a->stats.oversize_segments.freed = 0;
   a->stats.alloc_retries = a->stats.ooms = a->stats.sync_all_streams = a->stats.device_alloc = a->stats.device_free = 0;

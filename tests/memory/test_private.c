@@ -20,6 +20,66 @@ static void begin_and_end_out_of_turn_are_refused_in_the_words_of_pytorch(void *
   wf_allocator_free(a);
 }
 
+typedef struct pool_figures {
+  int pools;
+  uint64_t id;
+  wf_stat reserved[3];
+} pool_figures;
+
+static void note_figures(uint64_t pool, const wf_stat reserved_bytes[3], void *context) {
+  pool_figures *f = context;
+  f->pools++;
+  f->id = pool;
+  memcpy(f->reserved, reserved_bytes, sizeof f->reserved);
+}
+
+/* In MiB: of all, the small and the large pool. */
+static void figures_are(const wf_allocator *a, const int64_t expected[3][4]) {
+  pool_figures f = {0};
+  wf_allocator_pool_stats_each(a, note_figures, &f);
+  assert_int_equal(f.pools, 1);
+  assert_int_equal(f.id, 7);
+  for (int pool = 0; pool < 3; pool++) {
+    const wf_stat *s = &f.reserved[pool];
+    assert_int_equal(s->current, expected[pool][0] << 20);
+    assert_int_equal(s->peak, expected[pool][1] << 20);
+    assert_int_equal(s->allocated, expected[pool][2] << 20);
+    assert_int_equal(s->freed, expected[pool][3] << 20);
+  }
+}
+
+/* Segments: 20 MiB for 3 MiB, 2 MiB for 1000 bytes, 30 MiB as asked for. PyTorch 2.15 gives these figures for the same calls. */
+static void what_each_pool_reserves_is_counted_and_outlives_it(void **state) {
+  fake_driver d = {0};
+  wf_allocator *a = fake_allocator(&d, NULL);
+  pool_figures none = {0};
+  assert_ok(wf_allocator_pool_begin(a, 7, 0));
+  wf_allocator_pool_stats_each(a, note_figures, &none); /* no memory yet */
+  assert_int_equal(none.pools, 0);
+  wf_block *x = wf_block_new(a, 3 * MIB, 0), *y = wf_block_new(a, 1000, 0);
+  figures_are(a, (int64_t[3][4]){{22, 22, 22, 0}, {2, 2, 2, 0}, {20, 20, 20, 0}});
+  wf_block_free(a, wf_block_new(a, 30 * MIB, 0));
+  assert_ok(wf_allocator_pool_end(a, 7));
+  wf_block *other = wf_block_new(a, 5 * MIB, 0); /* of the default pools */
+  figures_are(a, (int64_t[3][4]){{52, 52, 52, 0}, {2, 2, 2, 0}, {50, 50, 50, 0}});
+  fake_check(a, &d);
+  wf_allocator_reset_accumulated(a);
+  figures_are(a, (int64_t[3][4]){{52, 52, 0, 0}, {2, 2, 0, 0}, {50, 50, 0, 0}});
+  wf_block_free(a, x);
+  wf_block_free(a, y);
+  assert_ok(wf_allocator_pool_release(a, 7));
+  wf_allocator_empty_cache(a);
+  figures_are(a, (int64_t[3][4]){{0, 52, 0, 52}, {0, 2, 0, 2}, {0, 50, 0, 50}});
+  wf_allocator_reset_peak(a);
+  figures_are(a, (int64_t[3][4]){{0, 0, 0, 52}, {0, 0, 0, 2}, {0, 0, 0, 50}});
+  assert_ok(wf_allocator_pool_begin(a, 7, 0)); /* the number again: the figures go on */
+  wf_block_free(a, wf_block_new(a, 1000, 0));
+  assert_ok(wf_allocator_pool_end(a, 7));
+  figures_are(a, (int64_t[3][4]){{2, 2, 2, 52}, {2, 2, 2, 2}, {0, 0, 0, 50}});
+  wf_block_free(a, other);
+  wf_allocator_free(a);
+}
+
 static void only_requests_of_the_begun_stream_are_routed(void **state) {
   fake_driver d = {0};
   wf_allocator *a = fake_allocator(&d, NULL);
@@ -82,6 +142,7 @@ static void of_two_begun_pools_the_later_one_serves_and_then_the_earlier(void **
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(begin_and_end_out_of_turn_are_refused_in_the_words_of_pytorch),
+    cmocka_unit_test(what_each_pool_reserves_is_counted_and_outlives_it),
     cmocka_unit_test(only_requests_of_the_begun_stream_are_routed),
     cmocka_unit_test(a_free_private_segment_goes_back_once_the_pool_has_no_user),
     cmocka_unit_test(of_two_begun_pools_the_later_one_serves_and_then_the_earlier),

@@ -145,6 +145,11 @@ WF_API size_t wf_allocator_summary(const wf_allocator_stats *stats, int device, 
                                    size_t size);
 /** Fills *stats with the present statistics. */
 WF_API void wf_allocator_get_stats(const wf_allocator *allocator, wf_allocator_stats *stats);
+/** Calls `fn` with the reserved bytes of each private pool that ever had memory, also of those that are gone: what torch.cuda.memory_stats has as
+ *  "reserved_bytes_by_private_pools" (from 2.15 on). The arrays are as in wf_allocator_stats, hold for the call and are reset with the others. */
+WF_API void wf_allocator_pool_stats_each(const wf_allocator *allocator,
+                                         void (*fn)(uint64_t pool, const wf_stat reserved_bytes[3], void *context),
+                                         void *context);
 /** Sets every peak to the present value. */
 WF_API void wf_allocator_reset_peak(wf_allocator *allocator);
 /** What only grows (allocated, freed, retries, …) starts again from 0. */
