@@ -14,7 +14,7 @@ typedef struct wf_dry_run wf_dry_run;
 typedef struct wf_dry_device {
   const char *name;      /* "a100-80", or "24GiB" for one of which nothing else is known */
   int64_t memory_bytes;  /* all of it, as the driver reports it */
-  int64_t context_bytes; /* what the driver itself takes of it */
+  int64_t context_bytes; /* what the driver itself takes of it; below 0: as on the one that the program ran as */
   int major, minor;      /* compute capability; 0: not known */
 } wf_dry_device;
 
@@ -22,13 +22,15 @@ typedef struct wf_dry_device {
 
 /** What is asked. */
 typedef struct wf_dry_options {
-  const wf_dry_device *devices; /* the largest first; one at least. The one that the program ran as was recorded */
-  int device_count;
-  bool search; /* try the settings of the allocator worth trying */
+  const wf_dry_device *devices; /* the largest first. The one that the program ran as was recorded */
+  int device_count;             /* 0: those that were asked about when it ran */
+  int64_t context_bytes; /* what the driver takes on each of them, instead of what they say; below 0: as they say */
+  bool search;           /* try the settings of the allocator worth trying */
   const char
-      *late_folder;    /* of a second run, whose events finish only when they are waited for; NULL: there was none */
-  const char *command; /* as it was typed; NULL: as the process saw it that the report is about */
-  int exit_status;     /* of the program, as the shell has it (128 + signal); -1: not known */
+      *late_folder; /* of a second run, whose events finish only when they are waited for; NULL: there was none */
+  const char
+      *command; /* as it was typed; NULL: as it was recorded, or else as the process saw it that the report is about */
+  int exit_status;     /* of the program, as the shell has it (128 + signal); -1: as it was recorded, or not known */
   int late_status;     /* likewise, of the second run */
   double max_pageable; /* copies with pageable memory a step; NaN: no bound */
   double max_syncs_per_step; /* likewise */
@@ -37,7 +39,7 @@ typedef struct wf_dry_options {
   bool (*progress)(void *context, double share);
   void *context;
 } wf_dry_options;
-/** No devices, a search, no bounds, 12 rows. */
+/** The devices that were asked about when it ran, a search, no bounds, 12 rows. */
 WF_API wf_dry_options wf_dry_defaults(void);
 
 /** Reads and judges a run's folder. Damaged rows are passed over and counted. Yours, free it with wf_dry_free. NULL on error: WF_IO for a

@@ -13,8 +13,13 @@
 #define KNOWN_MINOR 15
 
 wf_dry_options wf_dry_defaults(void) {
-  return (wf_dry_options){
-      .search = true, .exit_status = -1, .late_status = -1, .max_pageable = NAN, .max_syncs_per_step = NAN, .rows = 12};
+  return (wf_dry_options){.search = true,
+                          .context_bytes = -1,
+                          .exit_status = -1,
+                          .late_status = -1,
+                          .max_pageable = NAN,
+                          .max_syncs_per_step = NAN,
+                          .rows = 12};
 }
 
 /* ---- reading ---------------------------------------------------------------------------------------------------------- */
@@ -59,12 +64,43 @@ static void forget_what_cant_be_told(wf_dry_run *run) {
     if (run->answers[i].fit == WF__DRY_FITS) run->answers[i].fit = WF__DRY_FIT_UNKNOWN;
 }
 
+/* The device that a process saw, of those that recorded one; without any, one of which nothing is known. */
+static wf_dry_device recorded_device(const wf_dry_run *run) {
+  for (size_t i = 0; i < run->processes.n; i++) {
+    const wf__dry_process *p = &run->processes.at[i];
+    if (p->memory_bytes)
+      return (wf_dry_device){wf__dry_string(run, p->gpu), p->memory_bytes, p->context_bytes, (int)p->major,
+                             (int)p->minor};
+  }
+  return (wf_dry_device){.name = "a GPU"};
+}
+
+/* The devices that the question is asked of: those that are named now, else those that were when it ran, else the one that it ran as. */
+static void settle_devices(wf_dry_run *run) {
+  wf_dry_options *o = &run->options;
+  wf_dry_device own = recorded_device(run);
+  if (o->device_count) {
+    memcpy(run->devices, o->devices, (size_t)o->device_count * sizeof *o->devices);
+  } else if (run->asked_count) {
+    o->device_count = run->asked_count;
+    memcpy(run->devices, run->asked, (size_t)run->asked_count * sizeof *run->asked);
+  } else {
+    o->device_count = 1;
+    run->devices[0] = own;
+  }
+  o->devices = run->devices;
+  for (int i = 0; i < o->device_count; i++) {
+    if (run->devices[i].context_bytes < 0) run->devices[i].context_bytes = own.context_bytes;
+    if (o->context_bytes >= 0) run->devices[i].context_bytes = o->context_bytes;
+  }
+  if (o->exit_status < 0) o->exit_status = run->status;
+}
+
 static wf_status read_all(wf_dry_run *run, const char *folder, const wf_dry_options *o) {
   run->options = *o;
-  if (o->device_count < 1 || o->device_count > WF_DRY_DEVICES)
-    return wf__fail(WF_VALUE, "%s: 1 to %d devices are asked for, not %d", folder, WF_DRY_DEVICES, o->device_count);
-  memcpy(run->devices, o->devices, (size_t)o->device_count * sizeof *o->devices);
-  run->options.devices = run->devices;
+  if (o->device_count < 0 || o->device_count > WF_DRY_DEVICES)
+    return wf__fail(WF_VALUE, "%s: at most %d devices are asked about, not %d", folder, WF_DRY_DEVICES,
+                    o->device_count);
   if (run->options.rows < 1) run->options.rows = 1;
   run->folder = wf__strdup(folder);
   if (!run->folder) return WF_NO_MEMORY;
@@ -75,6 +111,7 @@ static wf_status read_all(wf_dry_run *run, const char *folder, const wf_dry_opti
         "neither CUDA nor Python came by: was it a PyTorch program, and not one that starts Python by -I, -E or -S?");
     return WF_VALUE;
   }
+  settle_devices(run);
   WF__TRY(wf__dry_find_places(run));
   WF__TRY(wf__dry_find_lines(run));
   forget_what_cant_be_told(run);
@@ -104,6 +141,7 @@ void wf_dry_free(wf_dry_run *run) {
   if (!run) return;
   release_detail(&run->detail);
   for (size_t i = 0; i < run->places.n; i++) wf__release(run->places.at[i].conf);
+  for (int i = 0; i < run->asked_count; i++) wf__release((char *)(uintptr_t)run->asked[i].name);
   wf__release(run->folder);
   wf__release(run->snapshot_path);
   wf__release(run->late_failure);
@@ -125,7 +163,8 @@ static bool ended_by(const wf_dry_run *run, const char *how) {
 }
 
 const char *wf__dry_command(const wf_dry_run *run) {
-  return run->options.command ? run->options.command : wf__dry_string(run, wf__dry_main(run)->argv);
+  if (run->options.command) return run->options.command;
+  return wf__dry_string(run, run->typed ? run->typed : wf__dry_main(run)->argv);
 }
 
 bool wf__dry_caught(const wf_dry_run *run, const wf__dry_answer *a) {

@@ -146,6 +146,10 @@ struct wf_dry_run {
   char *folder, *snapshot_path;
   wf_dry_options options;
   wf_dry_device devices[WF_DRY_DEVICES];
+  wf_dry_device asked[WF_DRY_DEVICES]; /* when it ran; the names are the run's own */
+  int asked_count;
+  uint32_t typed; /* the command; 0: not recorded */
+  int status;     /* that it ended with; -1: not recorded */
   wf__string_set strings;
   WF__GROWING(wf__dry_row) rows;
   WF__GROWING(wf__dry_storage) storages;

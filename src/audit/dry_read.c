@@ -1,4 +1,4 @@
-/* Reads the folder of a dry run: events.PID.jsonl of the stand-in driver, roles.PID.jsonl of the watching Python, one JSON object a line.
+/* Reads the folder of a dry run: launch.jsonl of the command that started it, events.PID.jsonl of the stand-in driver, roles.PID.jsonl of the watching Python, one JSON object a line.
  * What is damaged (a process may be killed while it writes) is passed over and counted. */
 #include <dirent.h>
 #include <errno.h>
@@ -215,6 +215,19 @@ static wf_status add_role(reader *r, const fields *f) {
   return WF_OK;
 }
 
+/* What the command wrote that started the program: launch.jsonl. */
+static wf_status add_launch(reader *r, const fields *f) {
+  wf_dry_run *run = r->run;
+  const char *kind = wf__dry_string(run, f->kind);
+  if (!strcmp(kind, "command")) run->typed = f->text;
+  if (!strcmp(kind, "status")) run->status = (int)f->count;
+  if (strcmp(kind, "asked") || run->asked_count == WF_DRY_DEVICES) return WF_OK;
+  char *name = wf__strdup(wf__dry_string(run, f->name));
+  if (!name) return WF_NO_MEMORY;
+  run->asked[run->asked_count++] = (wf_dry_device){name, f->memory, f->context, (int)f->major, (int)f->minor};
+  return WF_OK;
+}
+
 /* ---- files ------------------------------------------------------------------------------------------------------------ */
 
 static wf_status read_rows(reader *r, wf_status (*add)(reader *, const fields *)) {
@@ -234,10 +247,9 @@ static wf_status read_rows(reader *r, wf_status (*add)(reader *, const fields *)
 }
 
 /* False in *there when there is no such file. */
-static wf_status read_file(reader *r, const char *kind, wf_status (*add)(reader *, const fields *), bool *there) {
+static wf_status read_file(reader *r, const char *name, wf_status (*add)(reader *, const fields *), bool *there) {
   char path[4096];
-  snprintf(path, sizeof path, "%s/%s.%lld.jsonl", r->run->folder, kind,
-           (long long)r->run->processes.at[r->process].pid);
+  snprintf(path, sizeof path, "%s/%s", r->run->folder, name);
   FILE *file = fopen(path, "rb");
   *there = file != NULL;
   if (!file) return WF_OK;
@@ -254,13 +266,15 @@ static wf_status read_file(reader *r, const char *kind, wf_status (*add)(reader 
 static wf_status read_process(wf_dry_run *run, uint32_t i) {
   reader r = {.run = run, .process = i};
   wf__dry_process *p = &run->processes.at[i];
-  char path[4096];
+  char path[4096], name[64];
   bool roles;
   p->first_row = (uint32_t)run->rows.n;
   p->first_storage = (uint32_t)run->storages.n;
   p->first_step = (uint32_t)run->steps.n;
-  WF__TRY(read_file(&r, "events", add_event, &p->events));
-  WF__TRY(read_file(&r, "roles", add_role, &roles));
+  snprintf(name, sizeof name, "events.%lld.jsonl", (long long)p->pid);
+  WF__TRY(read_file(&r, name, add_event, &p->events));
+  snprintf(name, sizeof name, "roles.%lld.jsonl", (long long)p->pid);
+  WF__TRY(read_file(&r, name, add_role, &roles));
   if (!p->steps) p->steps = p->step_count; /* it was killed before it could say so */
   snprintf(path, sizeof path, "%s/snapshot.%lld.pickle", run->folder, (long long)p->pid);
   FILE *file = fopen(path, "rb");
@@ -311,6 +325,10 @@ static void make_plain(wf__string_set *strings) {
 }
 
 wf_status wf__dry_read_rows(wf_dry_run *run) {
+  reader launch = {.run = run};
+  bool there;
+  run->status = -1;
+  WF__TRY(read_file(&launch, "launch.jsonl", add_launch, &there));
   WF__TRY(find_processes(run));
   for (uint32_t i = 0; i < run->processes.n; i++) WF__TRY(read_process(run, i));
   make_plain(&run->strings);

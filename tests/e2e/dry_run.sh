@@ -40,6 +40,11 @@ ok "or from which the driver leaves too little for any setting to help" ends 1 "
 ok "none is praised then" sh -c '! grep -q "suffice" "$1"' sh "$work/output"
 ok "and from which it leaves nothing" ends 1 " 0 B .*DOESN'T FIT" "$weft" dry-run --report "$run" --mem 300MiB
 ok "says so" grep -q "what the driver takes for itself is all of it" "$work/output"
+cp -r "$run" "$work/t4" && sed -i 's/"a100-80"\(.*\)"major":8,"minor":0,"memory":84975550464/"t4"\1"major":7,"minor":5,"memory":15633219584/' "$work/t4/events.7.jsonl"
+ok "a report is for the GPU that it ran as" ends 0 "t4 .*14.56 GiB .*14.05 GiB" "$weft" dry-run --report "$work/t4"
+ok "without what it took for itself, if so" ends 0 "t4 .*14.56 GiB .*14.56 GiB" "$weft" dry-run --report "$work/t4" --context 0
+ok "a size is of that GPU's kind" sh -c '"$1" dry-run --report "$2" --mem 24gb --mem 1e3GiB --json >"$3"' sh "$weft" "$work/t4" "$work/sizes.json"
+ok "whatever the unit" holds "$work/sizes.json" "[(x['memory_bytes'], x['context_bytes']) for x in d['devices']] == [(1000 << 30, 520 << 20), (24 * 10**9, 520 << 20)] and not any('capability' in l for l in d['limits'])"
 ok "as JSON" sh -c '"$1" dry-run --report "$2" --json --gpu t4 --mem 24GiB >"$3"' sh "$weft" "$run" "$work/json"
 ok "with an answer for each" holds "$work/json" "d['verdict'] == 'fine' and [x['name'] for x in d['devices']] == ['24GiB', 't4'] and d['devices'][1]['memory_bytes'] == 14909 << 20 and not d['devices'][0]['ran_as_this']"
 ok "with what a step does in the steady state" holds "$work/json" "d['steady'] == {'warm_up_steps': 2, 'steps': 2, 'pageable_copies': 1.0, 'syncs': 1.0, 'launches': 0.0, 'driver_allocations': 0.0}"
@@ -79,6 +84,14 @@ ok "no program is misuse" ends 2 "which program" "$weft" dry-run
 ok "a GPU that there isn't" ends 2 "there is no GPU 'gtx1'" "$weft" dry-run --gpu gtx1 -- true
 ok "a size that is none" ends 2 "24GiB" "$weft" dry-run --mem lots -- true
 ok "a size beyond all" ends 2 "24GiB" "$weft" dry-run --mem inf -- true
+ok "a size without its unit" ends 2 "24 is 24 bytes: .*24GiB" "$weft" dry-run --mem 24 -- true
+ok "or of less than a byte" ends 2 "24GiB" "$weft" dry-run --mem 0.1 -- true
+ok "or below nothing" ends 2 "24GiB" "$weft" dry-run --mem -1 -- true
+ok "or for no GPU that there is" ends 2 "less than 1MiB" "$weft" dry-run --mem 0.5KiB -- true
+ok "nor was" ends 2 "at most 1TiB" "$weft" dry-run --mem 2TiB -- true
+ok "what the driver takes has a unit, too" ends 2 "520 is 520 bytes" "$weft" dry-run --context 520 -- true
+ok "no GPUs" ends 2 "from 1 to 16" "$weft" dry-run --gpus 0 -- true
+ok "no steps" ends 2 "from 1 to" "$weft" dry-run --steps 0 -- true
 ok "a bound that is none" ends 2 "0 or more" "$weft" dry-run --max-pageable -1 -- true
 ok "a folder that isn't there" ends 2 "No such file" "$weft" dry-run --report "$work/nothing"
 ok "a folder without a run" sh -c 'mkdir "$2" && "$1" dry-run --report "$2" 2>&1 | grep -q "no program was recorded"' sh "$weft" "$work/empty"
@@ -99,13 +112,18 @@ print("arguments", sys.argv[1:], "preloaded", os.environ["LD_PRELOAD"].count("we
 sys.exit(int(sys.argv[1]))
 END
 ok "one without torch says so" ends 2 "never imported torch\|No torch in this Python" "$weft" dry-run -- python3 "$work/plain.py" 0 --gpu none
-ok "and is named as it was typed" grep -q "^python3 .*plain.py 0" "$work/output"
+ok "and is named as it was typed, ready for a shell" grep -q "^python3 '.*plain.py' 0 --gpu none" "$work/output"
 ok "and got its own arguments" grep -q "arguments \['0', '--gpu', 'none'\]" "$work/output"
 mkdir "$work/site"
 echo 'import sys; print("the own sitecustomize ran", __name__, __file__)' >"$work/site/sitecustomize.py"
 ok "a sitecustomize of the user's own runs as well" sh -c 'PYTHONPATH="$3" "$1" dry-run -- python3 "$2" 0 2>&1 | grep -q "own sitecustomize ran sitecustomize .*/site/"' sh "$weft" "$work/plain.py" "$work/site"
 ok "what it says goes to standard error under --json" sh -c '"$1" dry-run --json -- python3 "$2" 0 2>/dev/null | python3 -c "import json,sys; assert json.load(sys.stdin)[\"verdict\"] == \"unjudged\""' sh "$weft" "$work/plain.py"
 ok "--keep leaves what was recorded" sh -c '"$1" dry-run --keep "$3" -- python3 "$2" 0 >/dev/null 2>&1; ls "$3" | grep -q roles' sh "$weft" "$work/plain.py" "$work/kept"
+ok "of which a report has the words of the first" sh -c '"$1" dry-run --gpu t4 --gpu l4 --keep "$3" -- python3 "$2" 3 "a b" >"$4" 2>/dev/null; [ $? = 2 ] || exit 1; "$1" dry-run --report "$3" >"$5"; [ $? = 2 ] && grep -v ^arguments "$4" | cmp - "$5" && grep -q "^python3 .*plain.py. 3 .a b.$" "$5"' sh "$weft" "$work/plain.py" "$work/again" "$work/first" "$work/second"
+ok "with its GPUs and its exit status" sh -c '"$1" dry-run --report "$2" --json >"$3"; [ $? = 2 ]' sh "$weft" "$work/again" "$work/again.json"
+ok "which are these" holds "$work/again.json" "[x['name'] for x in d['devices']] == ['l4', 't4'] and d['program']['exit_status'] == 3"
+bad=$(printf 'no utf\377 8')
+ok "names of any bytes" sh -c '"$1" dry-run --keep "$2" -- python3 -c "import sys" "$3" >/dev/null 2>&1; grep -q "no utf? 8" "$2/launch.jsonl"' sh "$weft" "$work/bytes ü" "$bad"
 ok "and without it nothing is left" sh -c 'mkdir "$3" && TMPDIR="$3" "$1" dry-run -- python3 "$2" 0 >/dev/null 2>&1; [ -z "$(ls "$3")" ]' sh "$weft" "$work/plain.py" "$work/tmp"
 cat >"$work/term.py" <<'END'
 import os, signal, sys, time

@@ -52,8 +52,10 @@ ok "from one run" holds "$work/sizes.json" "[x['fits'] for x in d['devices']] ==
 ok "a decoder of 6.74e9 parameters" dry decoder 1 --gpu a100-80 --gpu rtx4090 -- "$python" "$programs/decoder.py"
 ok "holds five times its parameters, within 0.5 %" holds "$work/decoder.json" "abs(d['peak']['allocated_bytes'] / (5 * 2 * 6738415616) - 1) < 0.005 and d['peak']['roles']['parameters'] // 1000000 == 2 * 6738415616 // 1000000"
 ok "and fits one of two GPUs" holds "$work/decoder.json" "[x['fits'] for x in d['devices']] == ['yes', 'no']"
-ok "memory that streams share" dry streams 0 -- "$python" "$programs/streams.py"
+ok "memory that streams share" dry streams 0 --keep "$work/streams" -- "$python" "$programs/streams.py"
 ok "is a bracket" holds "$work/streams.json" "d['places'][0]['peak_reserved_bytes'] == 2 * 64 << 20 and d['peak_reserved_bytes_with_late_events'] == 21 * 64 << 20"
+ok "in a later report as well" sh -c '"$1" dry-run --report "$2" --json >"$3"' sh "$weft" "$work/streams" "$work/streams-later.json"
+ok "with the same figures" python3 -c 'import json,sys; a,b=[json.load(open(p)) for p in sys.argv[1:]]; assert a == b, [k for k in a if a[k] != b.get(k)]' "$work/streams.json" "$work/streams-later.json"
 
 
 # ---- work space of cuDNN ----

@@ -1,4 +1,5 @@
 /* Helpers of the subcommands. */
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <signal.h>
@@ -46,16 +47,16 @@ bool parse_bytes(const char *text, int64_t *bytes) {
   static const char *const units = "KMGT";
   char *end;
   double value = strtod(text, &end);
-  const char *unit = *end ? strchr(units, *end) : NULL;
+  const char *unit = *end ? strchr(units, toupper((unsigned char)*end)) : NULL;
   if (end == text || !(value > 0)) return false;
   if (unit) {
-    bool decimal = end[1] == 'B';
+    bool decimal = end[1] == 'B' || end[1] == 'b';
     for (long i = 0; i <= unit - units; i++) value *= decimal ? 1000 : 1024;
     end++;
     if (*end == 'i') end++;
   }
-  if (*end == 'B') end++;
-  if (*end || !(value < 1e18)) return false; /* before the conversion, which is undefined beyond */
+  if (*end == 'B' || *end == 'b') end++;
+  if (*end || !(value >= 1 && value < 1e18)) return false; /* before the conversion, which is undefined beyond */
   *bytes = (int64_t)value;
   return true;
 }

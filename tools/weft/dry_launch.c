@@ -1,9 +1,11 @@
 /* Starts a program under the stand-in driver, with the Python that watches it, and waits for its end. */
 #define _GNU_SOURCE
+#include <ctype.h>
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <jansson.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -65,6 +67,66 @@ static bool write_python(const char *folder) {
     if (!write_file(path, files[i].text)) return false;
   }
   return true;
+}
+
+/* ---- what is recorded of the launch: launch.jsonl ---------------------------------------------------------------------- */
+
+/* Adds a row, which it takes. */
+static bool record(const char *folder, const char *mode, json_t *row) {
+  char path[PATH_MAX];
+  snprintf(path, sizeof path, "%s/launch.jsonl", folder);
+  FILE *file = fopen(path, mode);
+  bool good = file && row && !json_dumpf(row, file, JSON_COMPACT) && fputc('\n', file) >= 0;
+  json_decref(row);
+  if (file && fclose(file)) good = false;
+  if (!good) misuse("dry-run", "%s can't be written: %s", path, strerror(errno));
+  return good;
+}
+
+/* What a shell takes as it stands. */
+static bool is_plain(const char *word) {
+  for (const char *c = word; *c; c++)
+    if (!isalnum((unsigned char)*c) && !strchr("%+,-./:=@_", *c) && !((unsigned char)*c & 0x80)) return false;
+  return *word;
+}
+
+/* The command as it would be typed. NULL: no memory. */
+static char *typed(char **command) {
+  char *text = NULL;
+  size_t size;
+  FILE *out = open_memstream(&text, &size);
+  for (char **word = command; out && *word; word++) {
+    const char *quote = is_plain(*word) ? "" : "'";
+    fprintf(out, "%s%s", word == command ? "" : " ", quote);
+    for (const char *c = *word; *c; c++) fputs(*quote && *c == '\'' ? "'\\''" : (char[]){*c, 0}, out);
+    fputs(quote, out);
+  }
+  if (out && fclose(out)) free(text), text = NULL;
+  return out ? text : NULL;
+}
+
+/* Names of files may have any bytes, JSON only UTF-8. */
+static json_t *text_of(char *text) {
+  json_t *string = json_string(text);
+  for (char *c = text; !string && *c; c++)
+    if ((unsigned char)*c & 0x80) *c = '?';
+  return string ? string : json_string(text);
+}
+
+static bool record_launch(const dry_launch *l, const char *folder) {
+  char *command = typed(l->command);
+  bool good = command && record(folder, "w", json_pack("{s:s, s:o}", "kind", "command", "text", text_of(command)));
+  free(command);
+  for (int i = 0; good && i < l->device_count; i++) {
+    const wf_dry_device *d = &l->devices[i];
+    char *name = strdup(d->name);
+    good = name && record(folder, "a",
+                          json_pack("{s:s, s:o, s:I, s:I, s:i, s:i}", "kind", "asked", "name", text_of(name), "memory",
+                                    (json_int_t)d->memory_bytes, "context", (json_int_t)d->context_bytes, "major",
+                                    d->major, "minor", d->minor));
+    free(name);
+  }
+  return good;
 }
 
 /* ---- the stand-in ----------------------------------------------------------------------------------------------------- */
@@ -174,10 +236,10 @@ static void become(const dry_launch *l, const char *folder, const char *library,
   _exit(127);
 }
 
-bool dry_launch_run(const dry_launch *l, const char *folder, int *exit_status) {
+bool dry_launch_run(const dry_launch *l, const char *folder) {
   const char *library = dry_library();
-  int tell[2], error = 0;
-  if (!library || !write_python(folder)) return false;
+  int tell[2], error = 0, status = 0;
+  if (!library || !write_python(folder) || !record_launch(l, folder)) return false;
   fflush(stdout);
   if (pipe2(tell, O_CLOEXEC)) {
     misuse("dry-run", "no pipe: %s", strerror(errno));
@@ -193,11 +255,11 @@ bool dry_launch_run(const dry_launch *l, const char *folder, int *exit_status) {
   close(tell[1]);
   if (child > 0) {
     while (read(tell[0], &error, sizeof error) < 0 && errno == EINTR) continue;
-    *exit_status = wait_for(child);
+    status = wait_for(child);
   }
   sigaction(SIGTERM, &before.action, NULL);
   close(tell[0]);
   if (child < 0) misuse("dry-run", "the program can't be started: %s", strerror(fork_error));
   else if (error) misuse("dry-run", "%s can't be started: %s", l->command[0], strerror(error));
-  return child > 0 && !error;
+  return child > 0 && !error && record(folder, "a", json_pack("{s:s, s:i}", "kind", "status", "count", status));
 }

@@ -2,6 +2,7 @@
 #include "dry_run.h"
 
 #include <argp.h>
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -31,6 +32,8 @@ enum {
 };
 
 #define DEFAULT_GPU "a100-80" /* what --mem alone is a size of */
+#define LEAST_MEMORY ((int64_t)1 << 20)
+#define MOST_MEMORY ((int64_t)1 << 40) /* as many addresses the stand-in has for a device's large blocks */
 
 typedef enum events_wanted { EVENTS_BOTH, EVENTS_EAGER, EVENTS_LAZY } events_wanted;
 
@@ -39,7 +42,7 @@ typedef struct options {
   const wf_gpu *gpu; /* of the first --gpu */
   wf_dry_options report;
   events_wanted events;
-  int64_t gpus, steps, context;
+  int64_t gpus, steps;
   bool json, list, self_test;
   const char *html, *snapshot, *keep, *folder;
   char **command;
@@ -65,7 +68,8 @@ static const struct argp_option option_table[] = {
     {"snapshot", OPTION_SNAPSHOT, "FILE", 0,
      "write PyTorch's memory snapshot, for weft memory and pytorch.org/memory_viz", 0},
     {"keep", OPTION_KEEP, "FOLDER", 0, "leave what was recorded in this folder, new or empty", 0},
-    {"report", OPTION_REPORT, "FOLDER", 0, "run nothing: report what --keep left there", 0},
+    {"report", OPTION_REPORT, "FOLDER", 0,
+     "run nothing: report what --keep left there, for the GPUs of that run or for others", 0},
     {"self-test", OPTION_SELF_TEST, NULL, 0,
      "run programs whose figures are known by `python3`, or by COMMAND, and say which come out", 0},
     {0}};
@@ -86,10 +90,22 @@ static void add_gpu(struct argp_state *state, options *o, const char *name) {
   add_device(state, o, (wf_dry_device){g->name, g->memory_bytes, g->context_bytes, g->major, g->minor});
 }
 
+/* A size, with its unit: 24 would be 24 bytes. */
+static int64_t parse_size(struct argp_state *state, const char *name, const char *text) {
+  int64_t bytes;
+  size_t n = strlen(text);
+  if (!parse_bytes(text, &bytes))
+    argp_failure(state, EXIT_MISUSE, 0, "--%s takes a size such as 24GiB, not '%s'", name, text);
+  if (bytes < LEAST_MEMORY && isdigit((unsigned char)text[n - 1]))
+    argp_failure(state, EXIT_MISUSE, 0, "--%s %s is %s bytes: give the unit as well, such as %sGiB", name, text, text,
+                 text);
+  if (bytes > MOST_MEMORY) argp_failure(state, EXIT_MISUSE, 0, "--%s %s is too much: at most 1TiB", name, text);
+  return bytes;
+}
+
 static void add_memory(struct argp_state *state, options *o, const char *text) {
-  wf_dry_device d = {.name = text};
-  if (!parse_bytes(text, &d.memory_bytes))
-    argp_failure(state, EXIT_MISUSE, 0, "--mem takes a size such as 24GiB, not '%s'", text);
+  wf_dry_device d = {.name = text, .memory_bytes = parse_size(state, "mem", text), .context_bytes = -1};
+  if (d.memory_bytes < LEAST_MEMORY) argp_failure(state, EXIT_MISUSE, 0, "--mem %s: no GPU has less than 1MiB", text);
   add_device(state, o, d);
 }
 
@@ -122,10 +138,7 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
     case OPTION_GPU: add_gpu(state, o, arg); return 0;
     case OPTION_GPUS: o->gpus = parse_count(state, "gpus", arg, 1, 16); return 0;
     case OPTION_MEM: add_memory(state, o, arg); return 0;
-    case OPTION_CONTEXT:
-      if (!parse_bytes(arg, &o->context))
-        argp_failure(state, EXIT_MISUSE, 0, "--context takes a size such as 520MiB, not '%s'", arg);
-      return 0;
+    case OPTION_CONTEXT: o->report.context_bytes = strcmp(arg, "0") ? parse_size(state, "context", arg) : 0; return 0;
     case OPTION_STEPS: o->steps = parse_count(state, "steps", arg, 1, 1000000000); return 0;
     case OPTION_EVENTS: o->events = parse_events(state, arg); return 0;
     case OPTION_PAGEABLE: o->report.max_pageable = parse_bound(state, "max-pageable", arg); return 0;
@@ -170,6 +183,9 @@ static int by_memory(const void *a, const void *b) {
 
 /* The program runs on the largest: what happens on a smaller one is played from its history. */
 static void settle_devices(options *o) {
+  qsort(o->devices, (size_t)o->report.device_count, sizeof *o->devices, by_memory);
+  o->report.devices = o->devices;
+  if (o->folder && !o->gpu) return; /* of the kind that it ran as */
   if (!o->report.device_count) {
     o->gpu = o->gpu ? o->gpu : wf_gpu_find(DEFAULT_GPU);
     o->devices[o->report.device_count++] =
@@ -179,12 +195,10 @@ static void settle_devices(options *o) {
   for (int i = 0; i < o->report.device_count; i++) {
     wf_dry_device *d = &o->devices[i];
     if (!d->major) *d = (wf_dry_device){d->name, d->memory_bytes, o->gpu->context_bytes, o->gpu->major, o->gpu->minor};
-    if (o->context) d->context_bytes = o->context;
+    if (o->report.context_bytes >= 0) d->context_bytes = o->report.context_bytes;
   }
-  qsort(o->devices, (size_t)o->report.device_count, sizeof *o->devices, by_memory);
   const wf_gpu *largest = wf_gpu_find(o->devices[0].name);
   if (largest) o->gpu = largest;
-  o->report.devices = o->devices;
 }
 
 static int list_gpus(void) {
@@ -267,7 +281,7 @@ static wf_dry_run *run_late(options *o, const dry_launch *launch, const char *fo
     misuse("dry-run", "no second run: %s can't be made: %s", late, strerror(errno));
     return run;
   }
-  if (!dry_launch_run(&again, late, &o->report.late_status)) return run;
+  if (!dry_launch_run(&again, late)) return run;
   o->report.late_folder = late;
   wf_dry_run *both = read_run(o, folder);
   o->report.late_folder = NULL;
@@ -321,7 +335,11 @@ static int report(const options *o, const wf_dry_run *run) {
   return interrupted() ? EXIT_INTERRUPTED : (int)wf_dry_judge(run);
 }
 
+/* With the second run, if there was one. */
 static int report_folder(options *o) {
+  char late[4096];
+  snprintf(late, sizeof late, "%s/late", o->folder);
+  if (!access(late, F_OK)) o->report.late_folder = late;
   wf_dry_run *run = read_run(o, o->folder);
   if (!run) return fail_with_error("dry-run", EXIT_MISUSE);
   int code = report(o, run);
@@ -330,7 +348,7 @@ static int report_folder(options *o) {
 }
 
 static int run_in(options *o, const dry_launch *launch, const char *folder) {
-  if (!dry_launch_run(launch, folder, &o->report.exit_status)) return EXIT_MISUSE;
+  if (!dry_launch_run(launch, folder)) return EXIT_MISUSE;
   wf_dry_run *run = read_run(o, folder);
   if (run && o->events == EVENTS_BOTH && !interrupted() && wf_dry_wants_late_run(run))
     run = run_late(o, launch, folder, run);
@@ -340,16 +358,7 @@ static int run_in(options *o, const dry_launch *launch, const char *folder) {
   return code;
 }
 
-/* The command as it was typed, joined by blanks; for people, so that of a long one the beginning suffices. */
-static const char *joined(char **command, char *text, size_t size) {
-  size_t n = 0;
-  for (char **arg = command; *arg && n < size; arg++)
-    n += (size_t)snprintf(text + n, size - n, "%s%s", n ? " " : "", *arg);
-  return text;
-}
-
 static int run(options *o) {
-  char typed[4096];
   if (python_looks_away(o->command))
     return misuse("dry-run",
                   "Python options -I, -E and -S keep out what watches the program: leave them out for the dry run");
@@ -361,9 +370,10 @@ static int run(options *o) {
                        .context_bytes = o->devices[0].context_bytes,
                        .gpus = o->gpus,
                        .steps = o->steps,
+                       .devices = o->devices,
+                       .device_count = o->report.device_count,
                        .late = o->events == EVENTS_LAZY,
                        .output_to_stderr = o->json};
-  o->report.command = joined(o->command, typed, sizeof typed);
   int code = run_in(o, &launch, folder);
   if (!o->keep) dry_folder_remove(folder);
   free(folder);

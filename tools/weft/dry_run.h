@@ -12,15 +12,17 @@ typedef struct dry_launch {
   char **command;    /* its arguments, ended by NULL */
   const wf_gpu *gpu; /* whose kind of device it sees */
   int64_t memory_bytes, context_bytes;
-  int64_t gpus, steps;   /* steps 0: to its own end */
+  int64_t gpus, steps;          /* steps 0: to its own end */
+  const wf_dry_device *devices; /* that the question is asked of */
+  int device_count;
   bool late;             /* events finish only when they are waited for */
   bool output_to_stderr; /* standard output is for the report alone */
   bool quiet;            /* neither output is shown */
 } dry_launch;
 
-/* Prepares a folder (which is there and empty) and runs the program in it until it ends. Writes its exit status, as the shell has it. False
- * after saying why, when it couldn't be started. */
-bool dry_launch_run(const dry_launch *launch, const char *folder, int *exit_status);
+/* Prepares a folder (which is there and empty) and runs the program in it until it ends. Leaves its exit status there, as the shell has it,
+ * with the command and the devices. False after saying why, when it couldn't be started. */
+bool dry_launch_run(const dry_launch *launch, const char *folder);
 /* The stand-in driver's file; NULL after saying that it isn't there. */
 const char *dry_library(void);
 /* Makes an empty folder for a run under $TMPDIR or /tmp; NULL after saying why. To be freed, after dry_folder_remove. */

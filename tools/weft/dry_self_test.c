@@ -59,7 +59,7 @@ static json_t *run_case(const char *python, const char *name) {
   o.devices = &device;
   o.device_count = 1;
   o.search = false;
-  if (dry_launch_run(&launch, folder, &o.exit_status)) {
+  if (dry_launch_run(&launch, folder)) {
     wf_dry_run *run = wf_dry_read(folder, &o);
     char *text = run ? wf_dry_json(run, 0) : NULL;
     if (text) document = json_loads(text, 0, NULL);

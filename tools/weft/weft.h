@@ -33,7 +33,7 @@ int misuse(const char *command, const char *format, ...) __attribute__((format(p
 /* Whole numbers and decimals of options; false for anything else behind the number, or out of range. */
 bool parse_int(const char *text, int64_t least, int64_t most, int64_t *value);
 bool parse_double(const char *text, double least, double most, double *value);
-/* "16GiB", "16G", "512MB", "1073741824"; more than nothing. */
+/* "16GiB", "16G", "512MB", "512mb", "1073741824"; a byte at least. */
 bool parse_bytes(const char *text, int64_t *bytes);
 
 /* "f32" */
