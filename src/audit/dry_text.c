@@ -14,7 +14,8 @@
 typedef struct page {
   wf__text *out;
   const wf_dry_run *run;
-  size_t columns, limits; /* limits: of the estimate, as many as were said */
+  size_t columns, name_columns; /* the latter: of a device's name */
+  size_t limits;                /* of the estimate, as many as were said */
 } page;
 
 static const char *bytes_of(uint64_t bytes, char text[WF__UNIT_TEXT]) { return wf__bytes_text((int64_t)bytes, text); }
@@ -113,7 +114,7 @@ static void put_answer(const page *p, const wf__dry_answer *a) {
   char why[1024];
   const wf_dry_run *r = p->run;
   bool partial = r->places.at[a->place].out_of_memory && a->fit != WF__DRY_FITS;
-  wf__text_printf(p->out, "  %-10s %11s %11s %c%10s  ", a->device->name,
+  wf__text_printf(p->out, "  %-*s %11s %11s %c%10s  ", (int)p->name_columns, a->device->name,
                   wf__bytes_text(a->device->memory_bytes, memory), bytes_of(a->room, room), partial ? '>' : ' ',
                   bytes_of(a->needs, needs));
   if (a->no_code) {
@@ -134,10 +135,19 @@ static void put_answer(const page *p, const wf__dry_answer *a) {
   }
 }
 
+/* As many as the longest name has, within what leaves room for the rest of the row. */
+static size_t columns_of_names(const wf_dry_run *r) {
+  size_t most = 10;
+  for (int i = 0; i < r->options.device_count; i++)
+    if (strlen(r->devices[i].name) > most) most = strlen(r->devices[i].name);
+  return most < 16 ? most : 16;
+}
+
 static void put_answers(const page *p) {
   const wf_dry_run *r = p->run;
   if (!r->places.n) return;
-  wf__text_printf(p->out, "\n  %-10s %11s %11s %11s\n", "device", "memory", "for PyTorch", "it needs");
+  wf__text_printf(p->out, "\n  %-*s %11s %11s %11s\n", (int)p->name_columns, "device", "memory", "for PyTorch",
+                  "it needs");
   for (int i = 0; i < r->options.device_count; i++) put_answer(p, &r->answers[i]);
   if (r->answers[0].fit == WF__DRY_FITS_NOT && wf__dry_ran_as(wf__dry_main(r), r->answers[0].device))
     say(p, "  ", "%s; with --mem 1TiB it gets what it asks for, and shows what it needs in all.",
@@ -346,7 +356,8 @@ static void put_limit(void *context, const char *text) {
 
 char *wf_dry_text(const wf_dry_run *r, int columns) {
   wf__text out = {0};
-  page p = {&out, r, (size_t)(columns < 80 ? 80 : columns > 200 ? 200 : columns), 0};
+  page p = {.out = &out, .run = r, .columns = (size_t)(columns < 80 ? 80 : columns > 200 ? 200 : columns)};
+  p.name_columns = columns_of_names(r);
   put_head(&p);
   put_answers(&p);
   if (r->has_detail) {

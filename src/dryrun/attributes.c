@@ -67,42 +67,59 @@ static const struct {
     {119, 1},         {126, 1},
 };
 
+enum { PCI_BUS = 33, THREADS_OF_MULTIPROCESSOR = 39, SHARED_OF_MULTIPROCESSOR = 81, BLOCKS_OF_MULTIPROCESSOR = 106 };
+
 static bool changing(const wf_gpu *gpu, int attribute, int device, int *value) {
   const architecture *a = architecture_of(gpu);
   switch (attribute) {
     case 16: *value = gpu->multiprocessors; return true;
-    case 33: *value = wf__dry_number(device) + 1; return true; /* PCI bus */
+    case PCI_BUS: *value = wf__dry_number(device) + 1; return true;
     case 38: *value = (int)gpu->l2_bytes; return true;
-    case 39: *value = a->threads; return true;
+    case THREADS_OF_MULTIPROCESSOR: *value = a->threads; return true;
     case 75: *value = gpu->major; return true;
     case 76: *value = gpu->minor; return true;
-    case 81: *value = a->shared_of_multiprocessor; return true;
+    case SHARED_OF_MULTIPROCESSOR: *value = a->shared_of_multiprocessor; return true;
     case 97: *value = a->shared_of_block; return true;
-    case 106: *value = a->blocks; return true;
+    case BLOCKS_OF_MULTIPROCESSOR: *value = a->blocks; return true;
     case 120: *value = gpu->major >= 9; return true; /* clusters of blocks */
     default: return false;
   }
 }
 
-bool wf__dry_attribute(int attribute, int device, int *value) {
-  *value = 0;
-  if (changing(&wf__dry_settings_get()->gpu, attribute, device, value)) return true;
+static bool fixed_one(int attribute, int *value) {
   for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) {
     if (fixed[i].attribute != attribute) continue;
     *value = fixed[i].value;
     return true;
   }
-  return attribute > 0 && attribute < 160; /* what isn't listed is a feature that isn't there */
+  return false;
+}
+
+/* Of a GPU that a file describes, its own figures; not features that the stand-in hasn't, nor where it was on its machine. */
+bool wf__dry_attribute(int attribute, int device, int *value) {
+  const wf__dry_settings *s = wf__dry_settings_get();
+  *value = 0;
+  if (attribute <= 0 || attribute >= DRY_ATTRIBUTES) return false;
+  bool known = changing(&s->gpu, attribute, device, value) || fixed_one(attribute, value);
+  bool own = attribute == PCI_BUS || (fixed_one(attribute, value) && !*value);
+  if (known && !own && s->described[attribute]) *value = s->attributes[attribute];
+  return true; /* what isn't listed is a feature that isn't there */
+}
+
+static int attribute_of(int attribute) {
+  int value;
+  wf__dry_attribute(attribute, 0, &value);
+  return value;
 }
 
 int wf__dry_occupancy(int threads, size_t shared_bytes) {
-  const architecture *a = architecture_of(&wf__dry_settings_get()->gpu);
   if (threads <= 0 || threads > 1024) return 0;
-  int warps = (threads + 31) / 32, blocks = a->threads / 32 / warps;
+  int warps = (threads + 31) / 32, blocks = attribute_of(THREADS_OF_MULTIPROCESSOR) / 32 / warps;
   size_t shared = shared_bytes + KIB;
-  int by_shared = (int)((size_t)a->shared_of_multiprocessor / shared);
+  int by_shared = (int)((size_t)attribute_of(SHARED_OF_MULTIPROCESSOR) / shared),
+      most = attribute_of(BLOCKS_OF_MULTIPROCESSOR);
   if (blocks > by_shared) blocks = by_shared;
-  return blocks < a->blocks ? blocks : a->blocks;
+  return blocks < most ? blocks : most;
 }
 
 /* ---- cudaDeviceProp ---- */

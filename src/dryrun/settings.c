@@ -18,7 +18,7 @@ static int64_t number(const char *name, int64_t otherwise) {
   const char *text = getenv(name);
   char *end;
   long long value = text ? strtoll(text, &end, 10) : 0;
-  return text && *text && !*end && value > 0 ? value : otherwise;
+  return text && *text && !*end && value >= 0 ? value : otherwise;
 }
 
 /* A library that is loaded: looked for by the beginning of its file's name. */
@@ -106,7 +106,32 @@ DRY_API int weft_dry_visible(void) { return wf__dry_settings_get()->devices; }
 
 DRY_API int weft_dry_devices(void) {
   int64_t devices = number("WEFT_DRY_GPUS", 1);
+  if (!devices) devices = 1;
   return devices > DRY_DEVICES ? DRY_DEVICES : (int)devices;
+}
+
+/* A GPU that was described by a file: what it says of itself, as "16=132,75=9". */
+static bool read_description(wf__dry_settings *s) {
+  const char *name = getenv("WEFT_DRY_GPU"), *title = getenv("WEFT_DRY_TITLE"), *at = getenv("WEFT_DRY_ATTRIBUTES");
+  if (!name || !title || !at || !*at) return false;
+  while (*at) {
+    char *end;
+    long attribute = strtol(at, &end, 10), value = *end == '=' ? strtol(end + 1, &end, 10) : 0;
+    if (attribute > 0 && attribute < DRY_ATTRIBUTES) {
+      s->attributes[attribute] = (int)value;
+      s->described[attribute] = true;
+    }
+    at = end + strcspn(end, ",");
+    at += *at == ',';
+  }
+  s->gpu = (wf_gpu){.name = name,
+                    .title = title,
+                    .major = s->attributes[75],
+                    .minor = s->attributes[76],
+                    .multiprocessors = s->attributes[16],
+                    .l2_bytes = s->attributes[38],
+                    .source = ""};
+  return true;
 }
 
 static void read_environment(void) {
@@ -119,6 +144,8 @@ static void read_environment(void) {
       .folder = folder && *folder ? folder : NULL,
       .lazy_events = events && !strcmp(events, "lazy"),
   };
+  read_description(&settings);
+  settings.gpu.memory_bytes = settings.memory;
   settings.gpu.context_bytes = number("WEFT_DRY_CONTEXT", gpu->context_bytes);
   settings.devices = visible(weft_dry_devices(), settings.numbers);
 }

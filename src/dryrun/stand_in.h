@@ -40,8 +40,12 @@ enum {
 
 /* ---- settings.c ---- */
 
+enum { DRY_ATTRIBUTES = 160 }; /* as CUdevice_attribute numbers them, from 1 on */
+
 typedef struct wf__dry_settings {
   wf_gpu gpu;
+  int attributes[DRY_ATTRIBUTES]; /* of a GPU that was described by a file */
+  bool described[DRY_ATTRIBUTES];
   int devices;              /* that the program sees */
   int numbers[DRY_DEVICES]; /* of these among those of the machine */
   int64_t memory;           /* of each device, bytes, the context's included */

@@ -100,6 +100,63 @@ ok "Python that is told to look away" ends 2 "leave them out" "$weft" dry-run --
 ok "the list of GPUs" ends 0 "a100-80 .*79.14 GiB" "$weft" dry-run --list-gpus
 ok "a stand-in that isn't there" ends 2 "isn't there" env WEFT_DRY_LIBRARY="$work/none.so" "$weft" dry-run -- true
 
+# ---- a GPU described by a file ----
+stand_in=$(find "$build" -name libweft-dry.so | head -n 1)
+# As on a machine with that GPU: the stand-in is its driver. Nothing runs there that could be judged.
+capture() { ends 2 "" "$weft" dry-run --gpu "$1" -- "$weft" dry-run --capture -o "$2"; }
+# changed FILE KEY VALUE: with another value of one key, or of an attribute.
+changed() { python3 -c 'import json,sys; d=json.load(open(sys.argv[1])); (d["attributes"] if sys.argv[2].isdigit() else d)[sys.argv[2]]=json.loads(sys.argv[3]); json.dump(d,sys.stdout)' "$1" "$2" "$3"; }
+if "$weft" dry-run --capture >"$work/gpu.json" 2>"$work/capture.said"; then
+  ok "--capture on a machine with a GPU" holds "$work/gpu.json" "d['memory_bytes'] > d['context_bytes'] > 0"
+else
+  ok "--capture without a driver says so" grep -q "there is no driver of NVIDIA's.*the machine that it runs on" "$work/capture.said"
+fi
+for gpu in h100 t4; do
+  ok "the $gpu is captured" capture "$gpu" "$work/$gpu.json"
+  ok "as it is" sh -c '"$1" dry-run --gpu "$2" --report "$3" --json >"$4"; [ $? -lt 2 ]' sh "$weft" "$gpu" "$run" "$work/asked.json"
+  ok "to the byte" python3 -c 'import json,sys; a,b=[json.load(open(p)) for p in sys.argv[1:3]]; d=a["devices"][0]; assert (d["memory_bytes"], d["context_bytes"]) == (b["memory_bytes"], b["context_bytes"])' "$work/asked.json" "$work/$gpu.json"
+  ok "and as a GPU of its own once more" sh -c '"$1" dry-run --gpu "$2" -- "$1" dry-run --capture -o "$2.again" >/dev/null 2>&1; cmp "$2" "$2.again"' sh "$weft" "$work/$gpu.json"
+done
+ok "with what a data sheet has" holds "$work/h100.json" "d['title'] == 'NVIDIA H100 80GB HBM3' and d['name'] == 'h100-80gb-hbm3' and [d['attributes'][k] for k in ('75', '76', '16', '38', '10', '39', '81', '106')] == [9, 0, 132, 50 << 20, 32, 2048, 228 << 10, 32] and not d['attributes'].keys() & {'33', '34', '50'}"
+ok "one that there isn't" sh -c 'python3 -c "import json,sys; d=json.load(open(sys.argv[1])); d.update(name=\"own\", title=\"A GPU\", memory_bytes=10<<30, context_bytes=300<<20); d[\"attributes\"].update({\"16\": 33, \"38\": 4096, \"39\": 1024, \"75\": 8, \"76\": 7, \"81\": 102400, \"106\": 16}); json.dump(d, open(sys.argv[2], \"w\"))" "$1" "$2"' sh "$work/h100.json" "$work/own.json"
+ok "is captured as it is described" capture "$work/own.json" "$work/own.again"
+ok "in each figure" python3 -c 'import json,sys; a,b=[json.load(open(p)) for p in sys.argv[1:3]]; a["name"]=b["name"]="x"; assert a == b' "$work/own.json" "$work/own.again"
+changed "$work/h100.json" 116 1 >"$work/rdma.json"
+ok "but for what the stand-in can't do" sh -c '"$1" dry-run --gpu "$2" -- "$1" dry-run --capture -o "$3" >/dev/null 2>&1; cmp "$3" "$4"' sh "$weft" "$work/rdma.json" "$work/rdma.again" "$work/h100.json"
+ok "what the driver takes can be said" sh -c '"$1" dry-run --gpu t4 -- "$1" dry-run --capture --context 300MiB -o "$2" >/dev/null 2>&1; [ -s "$2" ]' sh "$weft" "$work/said.json"
+ok "and is then what it takes" holds "$work/said.json" "d['context_bytes'] == 300 << 20"
+ok "a report is for such a GPU" ends 0 "own  *10.00 GiB .*9.71 GiB" "$weft" dry-run --report "$run" --gpu "$work/own.json"
+ok "in 80 columns" narrow "$work/output" 80
+ok "two of one name" ends 2 "two GPUs are called own" "$weft" dry-run --gpu "$work/own.json" --gpu "$work/own.json" -- true
+ok "a file that isn't there" ends 2 "none.json can't be read: No such file" "$weft" dry-run --gpu "$work/none.json" -- true
+ok "a folder" ends 2 "can't be read\|isn't a description" "$weft" dry-run --gpu "$work" -- true
+printf '{"format": "weft gpu 1",\n"name": }' >"$work/bad.json"
+ok "a file that is no JSON, by its line" ends 2 "bad.json isn't a description of a GPU: line 2: .*--capture writes one" "$weft" dry-run --gpu "$work/bad.json" -- true
+while IFS='|' read -r key value says; do
+  changed "$work/h100.json" "$key" "$value" >"$work/bad.json"
+  ok "$key $value" ends 2 "bad.json isn't a description of a GPU: .*$says" "$weft" dry-run --gpu "$work/bad.json" -- true
+done <<'END'
+format|"weft gpu 2"|this version reads
+name|""|must be a text
+name|"a b"|letters, digits
+name|"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"|47 characters at most
+title|"a\u001b[2J"|none that a terminal obeys
+memory_bytes|0|no such size
+memory_bytes|1e10|whole number
+memory_bytes|8796093022208|no such size
+context_bytes|-1|no such size
+attributes|[]|must be an object
+attributes|{"16": 3}|attribute "1" .* is missing
+16|0|attribute "16" (multiprocessors) can't be 0
+75|8.6|attribute "75" must be a whole number
+160|1|no attribute "160"
+0|1|no attribute "0"
+memory|1|"memory" means nothing there
+END
+ok "a file for --capture that can't be written" ends 2 "No such file" "$weft" dry-run --capture -o "$work/no/such/file"
+ok "--capture beside a program" ends 2 "runs nothing" "$weft" dry-run --capture -- true
+ok "--output without it" ends 2 "of --capture" "$weft" dry-run -o "$work/x" -- true
+
 # ---- running; any library serves as stand-in here ----
 WEFT_DRY_LIBRARY=$(find "$build" -name 'libweft-tools.so' | head -n 1)
 export WEFT_DRY_LIBRARY
@@ -135,7 +192,6 @@ try:
 except SystemExit as end:
     sys.exit(0 if end.code == 143 else 3)
 END
-stand_in=$(find "$build" -name libweft-dry.so | head -n 1)
 ok "SIGTERM ends Python in order, beside the stand-in's handler" env LD_PRELOAD="$stand_in" WEFT_DRY_DIR="$work/tmp" PYTHONPATH="$root/src/dryrun" python3 "$work/term.py"
 mkdir "$work/fake" "$work/fake/torch"
 cat >"$work/fake/torch/__init__.py" <<'END'

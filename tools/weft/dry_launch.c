@@ -176,6 +176,13 @@ static void set_environment(const dry_launch *l, const char *folder, const char 
   put_first("PYTHONPATH", path, ':');
   setenv("WEFT_DRY_DIR", folder, 1);
   setenv("WEFT_DRY_GPU", l->gpu->name, 1);
+  unsetenv("WEFT_DRY_ATTRIBUTES");
+  char *attributes = l->described ? gpu_description_attributes(l->described) : NULL;
+  if (attributes) {
+    setenv("WEFT_DRY_TITLE", l->gpu->title, 1);
+    setenv("WEFT_DRY_ATTRIBUTES", attributes, 1);
+  }
+  free(attributes);
   put_number("WEFT_DRY_GPUS", l->gpus);
   put_number("WEFT_DRY_MEM", l->memory_bytes);
   put_number("WEFT_DRY_CONTEXT", l->context_bytes);

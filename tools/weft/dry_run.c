@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -28,7 +29,8 @@ enum {
   OPTION_REPORT,
   OPTION_TOP,
   OPTION_LIST,
-  OPTION_SELF_TEST
+  OPTION_SELF_TEST,
+  OPTION_CAPTURE
 };
 
 #define DEFAULT_GPU "a100-80" /* what --mem alone is a size of */
@@ -39,18 +41,21 @@ typedef enum events_wanted { EVENTS_BOTH, EVENTS_EAGER, EVENTS_LAZY } events_wan
 
 typedef struct options {
   wf_dry_device devices[WF_DRY_DEVICES];
-  const wf_gpu *gpu; /* of the first --gpu */
+  const wf_gpu *gpu;                         /* of the first --gpu */
+  gpu_description described[WF_DRY_DEVICES]; /* by files */
+  int described_count;
   wf_dry_options report;
   events_wanted events;
   int64_t gpus, steps;
-  bool json, list, self_test;
-  const char *html, *snapshot, *keep, *folder;
+  bool json, list, self_test, capture;
+  const char *html, *snapshot, *keep, *folder, *output;
   char **command;
 } options;
 
 static const struct argp_option option_table[] = {
-    {"gpu", OPTION_GPU, "NAME", 0,
-     "the GPU it is for; several times: does it fit on each? --list-gpus says which there are (a100-80)", 0},
+    {"gpu", OPTION_GPU, "NAME|FILE", 0,
+     "the GPU it is for, by a name of --list-gpus (a100-80) or a file of --capture; several times: does it fit on each?",
+     0},
     {"gpus", OPTION_GPUS, "N", 0, "how many of them the program sees (1)", 0},
     {"mem", OPTION_MEM, "SIZE", 0, "a GPU of that size, 24GiB, of the kind of the first --gpu; several times", 0},
     {"context", OPTION_CONTEXT, "SIZE", 0, "what the driver takes for itself, where that is known (520MiB)", 0},
@@ -70,6 +75,10 @@ static const struct argp_option option_table[] = {
     {"keep", OPTION_KEEP, "FOLDER", 0, "leave what was recorded in this folder, new or empty", 0},
     {"report", OPTION_REPORT, "FOLDER", 0,
      "run nothing: report what --keep left there, for the GPUs of that run or for others", 0},
+    {"capture", OPTION_CAPTURE, NULL, 0,
+     "on a machine with a GPU: describe it, as --gpu FILE takes it elsewhere (the first one, see CUDA_VISIBLE_DEVICES)",
+     0},
+    {"output", 'o', "FILE", 0, "of --capture (standard output)", 0},
     {"self-test", OPTION_SELF_TEST, NULL, 0,
      "run programs whose figures are known by `python3`, or by COMMAND, and say which come out", 0},
     {0}};
@@ -82,10 +91,25 @@ static void add_device(struct argp_state *state, options *o, wf_dry_device d) {
   o->devices[o->report.device_count++] = d;
 }
 
-static void add_gpu(struct argp_state *state, options *o, const char *name) {
+/* By its name, or by the file that describes it. */
+static const wf_gpu *gpu_named(struct argp_state *state, options *o, const char *name) {
   const wf_gpu *g = wf_gpu_find(name);
-  if (!g)
-    argp_failure(state, EXIT_MISUSE, 0, "there is no GPU '%s': --list-gpus lists them; --mem takes any size", name);
+  if (g || o->described_count == WF_DRY_DEVICES) return g;
+  if (!strchr(name, '/') && access(name, F_OK))
+    argp_failure(
+        state, EXIT_MISUSE, 0,
+        "there is no GPU '%s', nor a file of that name: --list-gpus lists them; --mem takes any size; --capture describes one in a file",
+        name);
+  gpu_description *d = &o->described[o->described_count++];
+  if (!gpu_description_read(d, name)) exit(EXIT_MISUSE);
+  for (int i = 0; i < o->report.device_count; i++)
+    if (!strcasecmp(o->devices[i].name, d->name))
+      argp_failure(state, EXIT_MISUSE, 0, "two GPUs are called %s: change \"name\" in %s", d->name, name);
+  return &d->gpu;
+}
+
+static void add_gpu(struct argp_state *state, options *o, const char *name) {
+  const wf_gpu *g = gpu_named(state, o, name);
   if (!o->gpu) o->gpu = g;
   add_device(state, o, (wf_dry_device){g->name, g->memory_bytes, g->context_bytes, g->major, g->minor});
 }
@@ -151,12 +175,16 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
     case OPTION_REPORT: o->folder = arg; return 0;
     case OPTION_LIST: o->list = true; return 0;
     case OPTION_SELF_TEST: o->self_test = true; return 0;
+    case OPTION_CAPTURE: o->capture = true; return 0;
+    case 'o': o->output = arg; return 0;
     case ARGP_KEY_ARG:
       o->command = state->argv + state->next - 1;
       state->next = state->argc;
       return 0;
     case ARGP_KEY_END:
-      if (!o->command && !o->list && !o->self_test && !o->folder)
+      if (o->capture && (o->command || o->folder)) argp_error(state, "--capture runs nothing");
+      if (o->output && !o->capture) argp_error(state, "--output is of --capture; reports go to --html and --snapshot");
+      if (!o->command && !o->list && !o->self_test && !o->folder && !o->capture)
         argp_error(state, "which program? weft dry-run --gpu a100-80 -- python train.py");
       if (o->folder && (o->command || o->keep)) argp_error(state, "--report runs nothing");
       return 0;
@@ -198,6 +226,8 @@ static void settle_devices(options *o) {
     if (o->report.context_bytes >= 0) d->context_bytes = o->report.context_bytes;
   }
   const wf_gpu *largest = wf_gpu_find(o->devices[0].name);
+  for (int i = 0; i < o->described_count; i++)
+    if (!strcmp(o->described[i].name, o->devices[0].name)) largest = &o->described[i].gpu;
   if (largest) o->gpu = largest;
 }
 
@@ -358,6 +388,13 @@ static int run_in(options *o, const dry_launch *launch, const char *folder) {
   return code;
 }
 
+/* NULL: it isn't from a file. */
+static const gpu_description *description_of(const options *o, const wf_gpu *gpu) {
+  for (int i = 0; i < o->described_count; i++)
+    if (&o->described[i].gpu == gpu) return &o->described[i];
+  return NULL;
+}
+
 static int run(options *o) {
   if (python_looks_away(o->command))
     return misuse("dry-run",
@@ -366,6 +403,7 @@ static int run(options *o) {
   if (!folder) return EXIT_MISUSE;
   dry_launch launch = {.command = o->command,
                        .gpu = o->gpu,
+                       .described = description_of(o, o->gpu),
                        .memory_bytes = o->devices[0].memory_bytes,
                        .context_bytes = o->devices[0].context_bytes,
                        .gpus = o->gpus,
@@ -383,11 +421,13 @@ static int run(options *o) {
 int command_dry_run(int argc, char **argv) {
   static const struct argp argp = {option_table, parse, "[--] COMMAND [ARGUMENT...]", doc, NULL, NULL, NULL};
   argp_err_exit_status = EXIT_MISUSE;
-  options o = {.report = wf_dry_defaults(), .gpus = 1};
+  static options o;
+  o = (options){.report = wf_dry_defaults(), .gpus = 1};
   argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &o);
   settle_devices(&o);
   if (o.list) return list_gpus();
-  if (!can_be_made(o.html) || !can_be_made(o.snapshot)) return EXIT_MISUSE;
+  if (!can_be_made(o.html) || !can_be_made(o.snapshot) || !can_be_made(o.output)) return EXIT_MISUSE;
+  if (o.capture) return dry_capture(o.output, o.report.context_bytes);
   catch_interrupt();
   if (o.self_test) return dry_self_test(o.command ? o.command[0] : "python3");
   return o.folder ? report_folder(&o) : run(&o);

@@ -5,12 +5,14 @@
 #include <weft/dry.h>
 #include <weft/dry_report.h>
 
+#include "dry_gpu_file.h"
 #include "weft.h"
 
 /* How one program is started. */
 typedef struct dry_launch {
-  char **command;    /* its arguments, ended by NULL */
-  const wf_gpu *gpu; /* whose kind of device it sees */
+  char **command;                   /* its arguments, ended by NULL */
+  const wf_gpu *gpu;                /* whose kind of device it sees */
+  const gpu_description *described; /* the file that it is from; NULL: it is one that Weft knows */
   int64_t memory_bytes, context_bytes;
   int64_t gpus, steps;          /* steps 0: to its own end */
   const wf_dry_device *devices; /* that the question is asked of */
