@@ -489,11 +489,54 @@ static void the_report_is_eighty_columns_wide(void **state) {
   wf_dry_free(run);
 }
 
+/* As the command leaves it that started the program. */
+static void put_launch(void) {
+  char path[128];
+  snprintf(path, sizeof path, "%s/launch.jsonl", folder);
+  FILE *file = fopen(path, "w");
+  assert_non_null(file);
+  fprintf(file, "{\"kind\":\"command\",\"text\":\"python 'my file.py'\"}\n");
+  for (int i = 0; i < 2; i++)
+    fprintf(file, "{\"kind\":\"asked\",\"name\":\"%dMiB\",\"memory\":%d,\"context\":%d,\"major\":8,\"minor\":0}\n",
+            200 - 100 * i, (200 - 100 * i) << 20, 10 << 20);
+  fprintf(file, "{\"kind\":\"status\",\"count\":0}\n");
+  fclose(file);
+}
+
+static void what_was_asked_when_it_ran_is_asked_again(void **state) {
+  wf_dry_options o = wf_dry_defaults();
+  char text[1024];
+  put_launch();
+  begin_process(7, 0);
+  maker_alloc(&m, 120 * MIB, 0, TRAIN);
+  end_process(7, "exit", "", 0);
+  wf_dry_run *run = wf_dry_read(folder, &o);
+  assert_int_equal(run->options.device_count, 2);
+  assert_string_equal(run->devices[1].name, "100MiB");
+  assert_int_equal(run->answers[0].room, 190 * MIB);
+  assert_int_equal(run->answers[1].fit, WF__DRY_FITS_NOT);
+  assert_int_equal(run->options.exit_status, 0);
+  assert_string_equal(wf__dry_command(run), "python 'my file.py'");
+  wf_dry_free(run);
+  o.context_bytes = 50 << 20;
+  o.exit_status = 3;
+  run = wf_dry_read(folder, &o);
+  assert_int_equal(run->answers[0].room, 150 * MIB);
+  assert_non_null(strstr(wf__dry_why_not(run, text), "status 3"));
+  wf_dry_free(run);
+  o.devices = (const wf_dry_device[]){
+      {"300MiB", 300 << 20, -1, 0, 0}}; /* what the driver takes as on the one that it ran as: 64 MiB */
+  o.device_count = 1;
+  o.context_bytes = -1;
+  run = wf_dry_read(folder, &o);
+  assert_int_equal(run->answers[0].room, 236 * MIB);
+  wf_dry_free(run);
+}
+
 static void no_memory_is_an_error_and_leaks_nothing(void **state) {
   wf_dry_options o = wf_dry_defaults();
-  o.devices = &gib;
-  o.device_count = 1;
   o.search = false;
+  put_launch(); /* whose devices count where none are named */
   begin_process(7, 0);
   wf_block *weight = maker_alloc(&m, 4 * MIB, 0, TRAIN);
   train_one_step(1, weight, true);
@@ -533,6 +576,7 @@ static const struct CMUnitTest tests[] = {
     DRY_TEST(a_folder_without_a_run_is_refused),
     DRY_TEST(damaged_rows_are_passed_over_and_counted),
     DRY_TEST(the_report_is_eighty_columns_wide),
+    DRY_TEST(what_was_asked_when_it_ran_is_asked_again),
     DRY_TEST(no_memory_is_an_error_and_leaks_nothing),
 };
 
