@@ -96,10 +96,17 @@ typedef struct wf_sorted {
 /** Sorted along dim, always stable; NaN is the greatest. Strides as clone gives them. `stable` only decides what the gradient function is
  *  called. New. */
 WF_API wf_sorted wf_sort(const wf_tensor *self, int64_t dim, bool descending, bool stable);
+/** wf_sort to values (of self's dtype) and indices (int64), which are resized if their shapes differ, and may share memory with self; where they
+ *  share it with each other, the indices are there at the end. No gradients (WF_RUNTIME). */
+WF_API wf_status wf_sort_into(wf_tensor *values, wf_tensor *indices, const wf_tensor *self, int64_t dim,
+                              bool descending);
 /** wf_sort's indices. New. */
 WF_API wf_tensor *wf_argsort(const wf_tensor *self, int64_t dim, bool descending, bool stable);
 /** The k greatest (or least) along dim, in order. New. */
 WF_API wf_sorted wf_topk(const wf_tensor *self, int64_t k, int64_t dim, bool largest, bool sorted);
+/** wf_topk to values and indices, as wf_sort_into. */
+WF_API wf_status wf_topk_into(wf_tensor *values, wf_tensor *indices, const wf_tensor *self, int64_t k, int64_t dim,
+                              bool largest, bool sorted);
 /** Sums of all elements up to each along dim, in dtype (WF_DTYPE_NONE: integers and bool give int64). New. */
 WF_API wf_tensor *wf_cumsum(const wf_tensor *self, int64_t dim, wf_dtype dtype);
 /** Products likewise. New. */

@@ -45,6 +45,13 @@ typedef struct wf_value_index {
 WF_API wf_value_index wf_max_dim(const wf_tensor *self, int64_t dim, bool keepdim);
 /** Least elements along dim and their indices. New. */
 WF_API wf_value_index wf_min_dim(const wf_tensor *self, int64_t dim, bool keepdim);
+/** wf_max_dim to values (of self's dtype) and indices (int64), which are resized if their shapes differ, and may share memory with self; where they
+ *  share it with each other, the indices are there at the end. No gradients (WF_RUNTIME). */
+WF_API wf_status wf_max_dim_into(wf_tensor *values, wf_tensor *indices, const wf_tensor *self, int64_t dim,
+                                 bool keepdim);
+/** wf_min_dim to values and indices, likewise. */
+WF_API wf_status wf_min_dim_into(wf_tensor *values, wf_tensor *indices, const wf_tensor *self, int64_t dim,
+                                 bool keepdim);
 /** Index (int64) of the greatest element along dim, WF_NONE: in the flattened tensor. bool is refused. No gradient. New. */
 WF_API wf_tensor *wf_argmax(const wf_tensor *self, int64_t dim, bool keepdim);
 /** Index of the least element, likewise. New. */

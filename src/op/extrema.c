@@ -141,21 +141,28 @@ static wf_status chosen_apply(wf__node *node, wf_tensor *const *grad, wf_tensor 
 static const wf__node_class max_dim_class = {"MaxBackward0", chosen_apply, NULL};
 static const wf__node_class min_dim_class = {"MinBackward0", chosen_apply, NULL};
 
+static wf_status choice_of(wf__reduction *r, const char *name, uint8_t op, const wf_tensor *self, int64_t dim,
+                           bool keepdim) {
+  uint32_t bits;
+  WF__TRY(wf__require_tensors(name, &self, 1));
+  WF__TRY(wf__reduced_dim(self, dim, &bits));
+  WF__TRY(check_nonempty_dim(name, self, dim));
+  *r = (wf__reduction){.op = op,
+                       .self = self,
+                       .dims = bits,
+                       .keepdim = keepdim,
+                       .compute = (wf_dtype)self->dtype,
+                       .result = (wf_dtype)self->dtype,
+                       .in_order = true,
+                       .wants_index = true};
+  return WF_OK;
+}
+
 static wf_value_index choose(const char *name, uint8_t op, const wf_tensor *self, int64_t dim, bool keepdim,
                              const wf__node_class *cls) {
   const wf_value_index none = {NULL, NULL};
-  uint32_t bits;
-  WF__TRY_OR(wf__require_tensors(name, &self, 1), none);
-  WF__TRY_OR(wf__reduced_dim(self, dim, &bits), none);
-  WF__TRY_OR(check_nonempty_dim(name, self, dim), none);
-  wf__reduction r = {.op = op,
-                     .self = self,
-                     .dims = bits,
-                     .keepdim = keepdim,
-                     .compute = (wf_dtype)self->dtype,
-                     .result = (wf_dtype)self->dtype,
-                     .in_order = true,
-                     .wants_index = true};
+  wf__reduction r;
+  WF__TRY_OR(choice_of(&r, name, op, self, dim, keepdim), none);
   wf_value_index result = {wf__reduce(&r, cls, WF__KEEP_NOTHING), NULL};
   result.indices = wf__give(r.index);
   return result.values && result.indices ? result : none;
@@ -169,6 +176,24 @@ wf_value_index wf_max_dim(const wf_tensor *self, int64_t dim, bool keepdim) {
 wf_value_index wf_min_dim(const wf_tensor *self, int64_t dim, bool keepdim) {
   WF__OP("min", ((wf_value_index){NULL, NULL}));
   return choose("min", WF__RED_MIN_INDEX, self, dim, keepdim, &min_dim_class);
+}
+
+static wf_status choose_into(const char *name, uint8_t op, wf_tensor *values, wf_tensor *indices, const wf_tensor *self,
+                             int64_t dim, bool keepdim) {
+  wf__reduction r;
+  WF__TRY(wf__into_given(name, values, &self, 1));
+  WF__TRY(choice_of(&r, name, op, self, dim, keepdim));
+  return wf__reduce_into_pair(&r, values, indices);
+}
+
+wf_status wf_max_dim_into(wf_tensor *values, wf_tensor *indices, const wf_tensor *self, int64_t dim, bool keepdim) {
+  WF__OP("max", wf__self.pending);
+  return choose_into("max", WF__RED_MAX_INDEX, values, indices, self, dim, keepdim);
+}
+
+wf_status wf_min_dim_into(wf_tensor *values, wf_tensor *indices, const wf_tensor *self, int64_t dim, bool keepdim) {
+  WF__OP("min", wf__self.pending);
+  return choose_into("min", WF__RED_MIN_INDEX, values, indices, self, dim, keepdim);
 }
 
 wf_value_index wf__op_max(wf_tensor *self, int64_t dim, bool keepdim) {

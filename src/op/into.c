@@ -103,3 +103,37 @@ wf_status wf__into_close(wf__into *into) {
   wf__tensor_release(out);
   return wf__self.pending;
 }
+
+/* ---- two results -------------------------------------------------------------------------------------------------------------------- */
+
+wf_status wf__into_pair_check(const char *name, const wf_tensor *values, const wf_tensor *indices, wf_dtype result) {
+  WF__TRY(wf__into_given(name, values, NULL, 0));
+  WF__TRY(wf__into_given(name, indices, NULL, 0));
+  WF__TRY(wf__into_dtype(values, result));
+  return wf__into_dtype(indices, WF_I64);
+}
+
+wf_status wf__into_pair_open(wf__into into[2], wf_tensor *values, wf_tensor *indices, const wf__layout *layout,
+                             const wf_tensor *self) {
+  const wf_tensor *before[] = {self, values};
+  if (!wf__into_open(&into[0], values, layout, before, 1)) return wf__self.pending;
+  if (!wf__into_open(&into[1], indices, layout, before, 2)) wf__into_close(&into[0]);
+  return wf__self.pending;
+}
+
+/* So that taking the result's sizes can't fail when the other result has been changed already. */
+static wf_status make_room(const wf__into *into) {
+  wf_tensor *dst = into->dst;
+  size_t nbytes;
+  if (into->out == dst || has_sizes(dst, &into->layout)) return WF_OK;
+  wf__layout layout = into->layout;
+  layout.offset = dst->layout.offset;
+  WF__TRY(wf__layout_nbytes(&layout, wf__itemsize(dst), &nbytes));
+  return nbytes > dst->storage->nbytes ? wf__storage_grow(dst->storage, nbytes) : WF_OK;
+}
+
+wf_status wf__into_pair_close(wf__into into[2]) {
+  if (!wf__self.pending && !make_room(&into[0])) make_room(&into[1]);
+  wf__into_close(&into[0]);
+  return wf__into_close(&into[1]);
+}

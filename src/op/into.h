@@ -29,4 +29,11 @@ wf_tensor *wf__into_open(wf__into *into, wf_tensor *dst, const wf__layout *layou
 /* After the writing, which may have failed with an error pending: puts the elements into dst if they aren't there yet, and counts the change. */
 wf_status wf__into_close(wf__into *into);
 
+/* The same for two results of one layout, values and indices: what is refused of them (values of another dtype than `result`, indices that aren't
+ * int64), opening, closing. They may share memory with self; where they share it with each other, the indices are what is there at the end. */
+wf_status wf__into_pair_check(const char *name, const wf_tensor *values, const wf_tensor *indices, wf_dtype result);
+wf_status wf__into_pair_open(wf__into into[2], wf_tensor *values, wf_tensor *indices, const wf__layout *layout,
+                             const wf_tensor *self);
+wf_status wf__into_pair_close(wf__into into[2]);
+
 #endif

@@ -143,6 +143,22 @@ wf_status wf__reduce_into(wf__reduction *r, wf_tensor *dst, wf__into_rule rule) 
   return wf__into_close(&into);
 }
 
+wf_status wf__reduce_into_pair(wf__reduction *r, wf_tensor *values, wf_tensor *indices) {
+  int64_t size[WF_MAX_DIMS];
+  wf__layout layout;
+  wf__into into[2];
+  WF__TRY(wf__into_pair_check(wf__self.frame->op, values, indices, r->result));
+  WF__TRY(wf__layout_contiguous(&layout, wf_dims_of(size, result_sizes(r, r->keepdim, size)), sizeof(int64_t)));
+  WF__TRY(wf__into_pair_open(into, values, indices, &layout, r->self));
+  wf_tensor *kept = with_reduced_dims(r, into[0].out);
+  r->index = kept ? with_reduced_dims(r, into[1].out) : NULL;
+  if (r->index) fill_or_launch(r, kept);
+  wf__tensor_release(kept);
+  wf__tensor_release(r->index);
+  r->index = NULL;
+  return wf__into_pair_close(into);
+}
+
 /* ---- recording ------------------------------------------------------------------------------------------------------------- */
 
 static wf_status record(wf__reduction *r, wf_tensor *out, const wf__node_class *derivative, wf__reduce_keep keep) {

@@ -53,6 +53,8 @@ typedef enum wf__into_rule {
 } wf__into_rule;
 /* Runs the reduction into dst; the operator's name for texts is that of the call. */
 wf_status wf__reduce_into(wf__reduction *r, wf_tensor *dst, wf__into_rule rule);
+/* One that gives indices, MAX_INDEX or MIN_INDEX, into two of them. */
+wf_status wf__reduce_into_pair(wf__reduction *r, wf_tensor *values, wf_tensor *indices);
 /* A gradient or result of the reduction, broadcast back over the input's sizes. */
 wf_tensor *wf__unreduce_for(const wf__node *node, const wf_tensor *t);
 

@@ -26,41 +26,77 @@ static const wf__node_class topk_class = {"TopkBackward0", sort_apply, NULL};
 
 static const wf_sorted none = {NULL, NULL};
 
-/* Gives the first `layout`'s size along dim in order, both results laid out so. */
-static wf_sorted order(const wf_tensor *self, int op, int64_t dim, bool descending, const wf__layout *layout,
-                       const wf__node_class *cls) {
-  wf_tensor *values = wf__tensor_empty(wf__device_of(self), (wf_dtype)self->dtype, layout);
-  wf_tensor *indices = values ? wf__tensor_empty(wf__device_of(self), WF_I64, layout) : NULL;
-  ordered o = {wf__sizes_of(self), dim};
-  wf__node *node = indices ? wf__node_for(cls, &self, 1, 1, &o, sizeof o) : NULL;
-  if (indices && !wf__self.pending && layout->numel) {
-    wf_plan plan = {.family = WF_FAMILY_SCAN,
-                    .op = (uint16_t)op,
-                    .operands = 3,
-                    .outputs = 2,
-                    .ndim = (uint8_t)(layout->ndim ? layout->ndim : 1),
-                    .size = {1}};
-    for (int d = 0; d < layout->ndim; d++) plan.size[d] = layout->size[d];
-    wf__operand_of(values, &plan.operand[0]);
-    wf__operand_of(indices, &plan.operand[1]);
-    wf__operand_of(self, &plan.operand[2]);
-    plan.param.index.dim = dim;
-    plan.param.index.count = self->layout.ndim ? self->layout.size[dim] : 1;
-    plan.param.index.flag = descending;
-    wf__launch_counted(&plan, values, &self, 1);
-  }
+/* What is to be brought in order: the first `layout`'s size of dim, both results laid out so. */
+typedef struct ordering {
+  const wf_tensor *self;
+  int op;
+  int64_t dim;
+  bool flag; /* descending; of topk the greatest */
+  wf__layout layout;
+} ordering;
+
+static wf_status run(const ordering *o, wf_tensor *values, wf_tensor *indices) {
+  const wf__layout *layout = &o->layout;
+  if (!layout->numel) return WF_OK;
+  wf_plan plan = {.family = WF_FAMILY_SCAN,
+                  .op = (uint16_t)o->op,
+                  .operands = 3,
+                  .outputs = 2,
+                  .ndim = (uint8_t)(layout->ndim ? layout->ndim : 1),
+                  .size = {1}};
+  for (int d = 0; d < layout->ndim; d++) plan.size[d] = layout->size[d];
+  wf__operand_of(values, &plan.operand[0]);
+  wf__operand_of(indices, &plan.operand[1]);
+  wf__operand_of(o->self, &plan.operand[2]);
+  plan.param.index.dim = o->dim;
+  plan.param.index.count = o->self->layout.ndim ? o->self->layout.size[o->dim] : 1;
+  plan.param.index.flag = o->flag;
+  return wf__launch_counted(&plan, values, &o->self, 1);
+}
+
+static wf_sorted order(const ordering *o, const wf__node_class *cls) {
+  const wf_tensor *self = o->self;
+  wf_tensor *values = wf__tensor_empty(wf__device_of(self), (wf_dtype)self->dtype, &o->layout);
+  wf_tensor *indices = values ? wf__tensor_empty(wf__device_of(self), WF_I64, &o->layout) : NULL;
+  ordered known = {wf__sizes_of(self), o->dim};
+  wf__node *node = indices ? wf__node_for(cls, &self, 1, 1, &known, sizeof known) : NULL;
+  if (indices && !wf__self.pending) run(o, values, indices);
   if (node && !wf__self.pending) wf__save(node, 0, indices);
   wf_sorted s = {wf__finish(values, node), wf__give(indices)};
   return s.values && s.indices ? s : none;
 }
 
+static wf_status order_into(const ordering *o, const char *name, wf_tensor *values, wf_tensor *indices) {
+  wf__into into[2];
+  WF__TRY(wf__into_pair_check(name, values, indices, (wf_dtype)o->self->dtype));
+  WF__TRY(wf__into_pair_open(into, values, indices, &o->layout, o->self));
+  run(o, into[0].out, into[1].out);
+  return wf__into_pair_close(into);
+}
+
+/* ---- sort ----------------------------------------------------------------------------------------------------------------- */
+
+static wf_status sorting_of(ordering *o, const wf_tensor *self, int64_t dim, bool descending) {
+  WF__TRY(wf__given(self, "self"));
+  WF__TRY(wf__wrap_dim(&dim, self->layout.ndim, true));
+  *o = (ordering){.self = self, .op = WF__SCAN_SORT, .dim = dim, .flag = descending};
+  wf__layout_preserve(&self->layout, &o->layout);
+  return WF_OK;
+}
+
 wf_sorted wf_sort(const wf_tensor *self, int64_t dim, bool descending, bool stable) {
   WF__OP("sort", none);
-  wf__layout layout;
-  WF__TRY_OR(wf__given(self, "self"), none);
-  WF__TRY_OR(wf__wrap_dim(&dim, self->layout.ndim, true), none);
-  wf__layout_preserve(&self->layout, &layout);
-  return order(self, WF__SCAN_SORT, dim, descending, &layout, stable ? &stable_sort_class : &sort_class);
+  ordering o;
+  WF__TRY_OR(sorting_of(&o, self, dim, descending), none);
+  return order(&o, stable ? &stable_sort_class : &sort_class);
+}
+
+wf_status wf_sort_into(wf_tensor *values, wf_tensor *indices, const wf_tensor *self, int64_t dim, bool descending) {
+  WF__OP("sort", wf__self.pending);
+  ordering o;
+  WF__TRY(wf__into_given("sort", values, &self, 1));
+  WF__TRY(sorting_of(&o, self, dim, descending));
+  return order_into(&o, "sort", values, indices);
 }
 
 wf_tensor *wf_argsort(const wf_tensor *self, int64_t dim, bool descending, bool stable) {
@@ -70,18 +106,35 @@ wf_tensor *wf_argsort(const wf_tensor *self, int64_t dim, bool descending, bool 
   return wf_scope_end(scope, s.indices);
 }
 
-wf_sorted wf_topk(const wf_tensor *self, int64_t k, int64_t dim, bool largest, bool sorted) {
-  WF__OP("topk", none);
-  wf__layout layout;
+/* ---- topk ----------------------------------------------------------------------------------------------------------------- */
+
+static wf_status choice_of(ordering *o, const wf_tensor *self, int64_t k, int64_t dim, bool largest) {
   int64_t size[WF_MAX_DIMS];
-  (void)sorted; /* any order is allowed without it: sorted as well */
-  WF__TRY_OR(wf__given(self, "self"), none);
-  WF__TRY_OR(wf__wrap_dim(&dim, self->layout.ndim, true), none);
-  if (self->dtype == WF_BOOL) return wf__fail(WF_NOT_IMPLEMENTED, "topk does not support bool dtypes on CPU"), none;
-  if (k < 0 || k > (self->layout.ndim ? self->layout.size[dim] : 1))
-    return wf__fail(WF_RUNTIME, "selected index k out of range"), none;
+  WF__TRY(wf__given(self, "self"));
+  WF__TRY(wf__wrap_dim(&dim, self->layout.ndim, true));
+  WF__CHECK(self->dtype != WF_BOOL, WF_NOT_IMPLEMENTED, "topk does not support bool dtypes on CPU");
+  WF__CHECK(k >= 0 && k <= (self->layout.ndim ? self->layout.size[dim] : 1), WF_RUNTIME,
+            "selected index k out of range");
+  *o = (ordering){.self = self, .op = WF__SCAN_TOPK, .dim = dim, .flag = largest};
   memcpy(size, self->layout.size, sizeof size);
   if (self->layout.ndim) size[dim] = k;
-  WF__TRY_OR(wf__layout_contiguous(&layout, wf_dims_of(size, self->layout.ndim), 8), none);
-  return order(self, WF__SCAN_TOPK, dim, largest, &layout, &topk_class);
+  return wf__layout_contiguous(&o->layout, wf_dims_of(size, self->layout.ndim), sizeof(int64_t));
+}
+
+wf_sorted wf_topk(const wf_tensor *self, int64_t k, int64_t dim, bool largest, bool sorted) {
+  WF__OP("topk", none);
+  ordering o;
+  (void)sorted; /* any order is allowed without it: sorted as well */
+  WF__TRY_OR(choice_of(&o, self, k, dim, largest), none);
+  return order(&o, &topk_class);
+}
+
+wf_status wf_topk_into(wf_tensor *values, wf_tensor *indices, const wf_tensor *self, int64_t k, int64_t dim,
+                       bool largest, bool sorted) {
+  WF__OP("topk", wf__self.pending);
+  ordering o;
+  (void)sorted;
+  WF__TRY(wf__into_given("topk", values, &self, 1));
+  WF__TRY(choice_of(&o, self, k, dim, largest));
+  return order_into(&o, "topk", values, indices);
 }

@@ -163,6 +163,135 @@ static void gradients_are_refused(void **state) {
   assert_elements_of(out, 3, 5, 7);
 }
 
+/* ---- values and indices ----------------------------------------------------------------------------------------------------------------- */
+
+/* [[3, 1, 2], [4, 6, 5]]: each operator over its rows, with what PyTorch gives for out=. topk takes two. */
+typedef wf_status (*two_results)(wf_tensor *values, wf_tensor *indices, const wf_tensor *self);
+static wf_status max_of(wf_tensor *v, wf_tensor *i, const wf_tensor *t) { return wf_max_dim_into(v, i, t, 1, false); }
+static wf_status min_of(wf_tensor *v, wf_tensor *i, const wf_tensor *t) { return wf_min_dim_into(v, i, t, 1, true); }
+static wf_status sort_of(wf_tensor *v, wf_tensor *i, const wf_tensor *t) { return wf_sort_into(v, i, t, 1, false); }
+static wf_status topk_of(wf_tensor *v, wf_tensor *i, const wf_tensor *t) {
+  return wf_topk_into(v, i, t, 2, 1, true, true);
+}
+
+static const struct {
+  const char *name;
+  two_results run;
+  int n; /* results of a row; 0: without that dim */
+  double values[6], indices[6];
+} pairs[] = {{"max", max_of, 0, {3, 6}, {0, 1}},
+             {"min", min_of, 1, {1, 4}, {1, 0}},
+             {"sort", sort_of, 3, {1, 2, 3, 4, 5, 6}, {1, 2, 0, 0, 2, 1}},
+             {"topk", topk_of, 2, {3, 2, 6, 5}, {0, 2, 1, 2}}};
+#define PAIRS 4
+
+static wf_tensor *rows_of(wf_dtype dtype) {
+  return wf_to(wf_from_data((const float[]){3, 1, 2, 4, 6, 5}, WF_SHAPE(2, 3), WF_F32), dtype);
+}
+
+static wf_tensor *room_for(int p, wf_dtype dtype) {
+  return room(dtype, pairs[p].n ? WF_SHAPE(2, pairs[p].n) : WF_SHAPE(2));
+}
+
+static void pair_holds(int p, const wf_tensor *values, const wf_tensor *indices) {
+  double got[16];
+  int64_t n = pairs[p].n ? 2 * pairs[p].n : 2;
+  assert_int_equal(elements_of(values, got), n);
+  assert_memory_equal(got, pairs[p].values, (size_t)n * sizeof *got);
+  assert_int_equal(elements_of(indices, got), n);
+  assert_memory_equal(got, pairs[p].indices, (size_t)n * sizeof *got);
+}
+
+static void extremes_and_orders_go_to_two_given_results(void **state) {
+  (void)state;
+  for (int p = 0; p < PAIRS; p++) {
+    two_results run = pairs[p].run;
+    wf_tensor *rows = rows_of(WF_F32), *v = room_for(p, WF_F32), *i = room_for(p, WF_I64);
+    assert_ok(run(v, i, rows));
+    pair_holds(p, v, i);
+    assert_int_equal(wf_version_of(v), 1);
+    assert_int_equal(wf_version_of(i), 1);
+    assert_ok(run(v = room(WF_F32, WF_SHAPE(0)), i = room(WF_I64, WF_SHAPE(7)), rows)); /* resized */
+    pair_holds(p, v, i);
+    v = room(WF_F32, WF_SHAPE(4, 3)), i = room(WF_I64, WF_SHAPE(3, 4)); /* every second row, and columns */
+    wf_tensor *v2 = wf_slice(v, 0, 0, 4, 2), *i2 = wf_slice(wf_t(i), 0, 1, 3, 1);
+    v2 = pairs[p].n ? wf_slice(v2, 1, 0, pairs[p].n, 1) : wf_select(v2, 1, 1);
+    i2 = pairs[p].n ? wf_slice(i2, 1, 0, pairs[p].n, 1) : wf_select(i2, 1, 1);
+    assert_ok(run(v2, i2, rows));
+    pair_holds(p, v2, i2);
+    double all[16];
+    elements_of(v, all);
+    for (int e = 0; e < 3; e++) assert_true(all[3 + e] == 1 && all[9 + e] == 1);
+  }
+}
+
+static void two_given_results_may_lie_in_the_input_and_in_each_other(void **state) {
+  (void)state;
+  for (int p = 0; p < PAIRS; p++) {
+    two_results run = pairs[p].run;
+    int64_t n = pairs[p].n ? pairs[p].n : 1;
+    wf_tensor *rows = rows_of(WF_F32), *v = wf_slice(rows, 1, 3 - n, 3, 1), *i = room_for(p, WF_I64);
+    if (!pairs[p].n) v = wf_select(v, 1, 0);
+    assert_ok(run(v, i, rows));
+    pair_holds(p, v, i);
+    rows = rows_of(WF_F32);
+    assert_ok(run(rows, i, rows)); /* resized itself */
+    pair_holds(p, rows, i);
+    rows = rows_of(WF_I64), v = room_for(p, WF_I64), i = wf_slice(rows, 1, 0, n, 1);
+    if (!pairs[p].n) i = wf_select(i, 1, 0);
+    assert_ok(run(v, i, rows));
+    pair_holds(p, v, i);
+    double got[16];
+    i = room_for(p, WF_I64);
+    assert_ok(run(i, i, rows_of(WF_I64)));
+    int64_t count = elements_of(i, got);
+    assert_memory_equal(got, pairs[p].indices, (size_t)count * sizeof *got);
+  }
+}
+
+static void two_given_results_are_refused_in_the_order_of_pytorch(void **state) {
+  (void)state;
+  for (int p = 0; p < PAIRS; p++) {
+    two_results run = pairs[p].run;
+    wf_tensor *rows = rows_of(WF_F32), *v = room(WF_F32, WF_SHAPE(5)), *i = room(WF_I64, WF_SHAPE(5)),
+              *line = wf_select(x, 0, 0);
+    REFUSED(run(room(WF_F64, WF_SHAPE(5)), room(WF_I32, WF_SHAPE(9)), line), WF_INDEX,
+            "Dimension out of range (expected to be in range of [-1, 0], but got 1)");
+    REFUSED(run(room(WF_F64, WF_SHAPE(5)), room(WF_I32, WF_SHAPE(9)), rows), WF_RUNTIME,
+            "Expected out tensor to have dtype float, but got double instead");
+    REFUSED(run(v, room(WF_I32, WF_SHAPE(9)), rows), WF_RUNTIME,
+            "Expected out tensor to have dtype long int, but got int instead");
+    wf_tensor *spread = wf_expand(room(WF_I64, WF_SHAPE(1)), wf_sizes(room_for(p, WF_I64)));
+    REFUSED(run(v, spread, rows), WF_RUNTIME, INTERNAL_OVERLAP);
+    assert_string_equal(geometry_text(v), "[5] [1] +0"); /* it had been given its sizes by then */
+    assert_elements_of(v, 1, 1, 1, 1, 1);
+    assert_int_equal(wf_version_of(v), 0);
+    char text[200];
+    snprintf(
+        text, sizeof text,
+        "%s(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad.",
+        pairs[p].name);
+    wf_tensor *leaf = rows_of(WF_F32);
+    assert_ok(wf_requires_grad_(leaf, true));
+    REFUSED(run(v, i, leaf), WF_RUNTIME, text);
+    REFUSED(run(leaf, i, rows), WF_RUNTIME, text);
+    snprintf(text, sizeof text, "%s(): argument 'out' must be Tensor, not None", pairs[p].name);
+    REFUSED(run(v, NULL, rows), WF_TYPE, text);
+  }
+  wf_tensor *v = room(WF_F64, WF_SHAPE(2)), *i = room(WF_I64, WF_SHAPE(2));
+  REFUSED(wf_topk_into(v, i, x, 9, 1, true, true), WF_RUNTIME, "selected index k out of range");
+  REFUSED(wf_max_dim_into(v, i, wf_empty(WF_SHAPE(2, 0), NULL), 1, false), WF_INDEX,
+          "max(): Expected reduction dim 1 to have non-zero size.");
+  v = room(WF_F32, WF_SHAPE(2));
+  assert_ok(wf_topk_into(v, i, x, 0, 1, true, true));
+  assert_string_equal(geometry_text(v), "[2, 0] [1, 1] +0");
+  wf_tensor *turned = wf_t(wf_contiguous(wf_t(rows_of(WF_F32)), WF_FORMAT_CONTIGUOUS)),
+            *empty = room(WF_F32, WF_SHAPE(0));
+  assert_ok(wf_sort_into(empty, i, turned, 1, true)); /* laid out as its input */
+  assert_string_equal(geometry_text(empty), "[2, 3] [1, 2] +0");
+  assert_elements_of(empty, 3, 2, 1, 6, 5, 4);
+}
+
 /* ---- joins ------------------------------------------------------------------------------------------------------------------------------ */
 
 static void cat_and_stack_convert_on_the_way_and_keep_strides(void **state) {
@@ -350,6 +479,30 @@ static void a_failed_allocation_changes_no_result(void **state) {
   assert_elements_of(x, -3, -4, -5, 0, -1, -2);
 }
 
+static void a_failed_allocation_changes_neither_of_two_results(void **state) {
+  (void)state;
+  bool failed = true;
+  for (int64_t k = 1; failed; k++) {
+    wf_scope inner = wf_scope_begin();
+    wf_tensor *rows = rows_of(WF_I64), *within = wf_slice(rows, 1, 0, 1, 1), *small = room(WF_I64, WF_SHAPE(1));
+    wf__fault_at(k);
+    wf_status first = wf_topk_into(within, small, rows, 3, 1, false, true); /* both get other sizes */
+    wf__fault_at(0);
+    failed = wf_error_take().status != WF_OK;
+    assert_int_equal(failed, first != WF_OK);
+    if (failed) {
+      assert_elements_of(rows, 3, 1, 2, 4, 6, 5);
+      assert_elements_of(within, 3, 4);
+      assert_elements_of(small, 1);
+      assert_int_equal(wf_version_of(rows) + wf_version_of(small), 0);
+    } else {
+      assert_elements_of(within, 1, 2, 3, 4, 5, 6);
+      assert_elements_of(small, 1, 2, 0, 0, 2, 1);
+    }
+    wf_scope_end(inner, NULL);
+  }
+}
+
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_scope, end_scope)
   const struct CMUnitTest tests[] = {
@@ -359,6 +512,10 @@ int main(void) {
       TEST(each_reduction_has_its_rule_for_the_dtype),
       TEST(a_result_within_the_input_is_right_all_the_same),
       TEST(gradients_are_refused),
+      TEST(extremes_and_orders_go_to_two_given_results),
+      TEST(two_given_results_may_lie_in_the_input_and_in_each_other),
+      TEST(two_given_results_are_refused_in_the_order_of_pytorch),
+      TEST(a_failed_allocation_changes_neither_of_two_results),
       TEST(cat_and_stack_convert_on_the_way_and_keep_strides),
       TEST(cat_and_stack_refuse_what_they_would_overwrite),
       TEST(products_go_to_any_strides_and_over_their_own_factors),
