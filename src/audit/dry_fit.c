@@ -162,7 +162,8 @@ static wf_status judge(const looker *l, const wf__dry_place *place, int which, u
     a->fit = WF__DRY_FITS_NOT;
     a->failure = result.first_failure;
   } else if (failed != WF__NO_LIFE) {
-    a->fit = (int64_t)room_of(d) <= p->memory_bytes - p->context_bytes ? WF__DRY_FITS_NOT : WF__DRY_FIT_UNKNOWN;
+    int64_t had = p->memory_bytes - p->context_bytes;
+    a->fit = (int64_t)room_of(d) <= (had > 0 ? had : 0) ? WF__DRY_FITS_NOT : WF__DRY_FIT_UNKNOWN;
   } else if (known) {
     take_room_it_ran_in(a);
   }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include "base/host.h"
 #include "dryrun/locks.h"
+#include "dryrun/python_frames.h"
 #include "dryrun/stand_in.h"
 #include "format/atomic_file.h"
 #include "format/json_writer.h"
@@ -31,6 +32,7 @@ static struct {
   _Atomic time_t written;
 } counts;
 static atomic_int steps;
+static _Atomic uint64_t happenings;
 
 /* ---- adding; the caller holds the lock ---- */
 
@@ -92,8 +94,11 @@ static void add(const wf__dry_happening *h, uint32_t line, int step) {
   else if (r->bytes < h->bytes) r->bytes = h->bytes;
 }
 
+uint64_t wf__dry_happenings(void) { return atomic_load(&happenings); }
+
 void wf__dry_count(const wf__dry_happening *happening) {
   uint32_t line = wf__dry_python_line();
+  atomic_fetch_add(&happenings, 1);
   wf__dry_lock(DRY_LOCK_COUNTS);
   add(happening, line, atomic_load(&steps));
   wf__dry_unlock(DRY_LOCK_COUNTS);
@@ -181,6 +186,16 @@ static void write_row(wf__json *json, FILE *stream, const row *r, bool lines) {
   write_line(json, stream);
 }
 
+/* Not among the rows: what is unknown now may be known later. */
+static void write_unread(wf__json *json, FILE *stream) {
+  static const char what[] = "lines";
+  row r = {.kind = "limit", .why = wf__python_unread(), .count = 1};
+  if (!r.why) return;
+  r.what = wf__string_set_add(&counts.names, what, strlen(what));
+  if (r.what == UINT32_MAX) wf_error_take();
+  else write_row(json, stream, &r, false);
+}
+
 static void write_all(const char *ended) {
   const char *folder = wf__dry_settings_get()->folder;
   char path[4096];
@@ -192,6 +207,7 @@ static void write_all(const char *ended) {
     bool lines = wf__dry_lock_soon(DRY_LOCK_LINES); /* without them is better than not at all */
     write_head(&json, file.stream, ended);
     for (size_t i = 0; i < counts.count; i++) write_row(&json, file.stream, &counts.rows[i], lines);
+    write_unread(&json, file.stream);
     if (lines) wf__dry_unlock(DRY_LOCK_LINES);
     wf__atomic_commit(&file);
   }

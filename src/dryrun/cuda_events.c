@@ -49,7 +49,7 @@ DRY_API int cudaEventRecordWithFlags(void *handle, void *stream, unsigned flags)
 DRY_API int cudaEventQuery(void *handle) {
   const event *e = event_of(handle);
   if (!e) return wf__dry_error(DRY_INVALID_HANDLE);
-  return !e->position || wf__dry_is_done(e->stream, e->position) ? DRY_OK : wf__dry_error(DRY_NOT_READY);
+  return !e->position || wf__dry_asked_done(e->stream, e->position) ? DRY_OK : wf__dry_error(DRY_NOT_READY);
 }
 
 DRY_API int cudaEventSynchronize(void *handle) {

@@ -2,6 +2,7 @@
  * to events that are to finish late (WEFT_DRY_EVENTS=lazy). */
 #include "dryrun/cuda_streams.h"
 
+#include <time.h>
 #include "base/host.h"
 #include "dryrun/locks.h"
 #include "dryrun/stand_in.h"
@@ -116,9 +117,37 @@ void wf__dry_stream_wait(wf__dry_stream *stream, uint64_t other, uint64_t positi
   wf__dry_unlock(DRY_LOCK_STREAMS);
 }
 
-bool wf__dry_stream_is_done(const wf__dry_stream *stream) {
+static bool asked_for_long(wf__dry_stream *stream) {
+  enum { TIMES = 20, SECOND = 1000000000 };
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  int64_t at = (int64_t)now.tv_sec * SECOND + now.tv_nsec;
+  uint64_t happenings = wf__dry_happenings();
+  if (stream->asked.happenings != happenings || !stream->asked.times) {
+    stream->asked.happenings = happenings;
+    stream->asked.since = at;
+    stream->asked.times = 0;
+  }
+  return ++stream->asked.times >= TIMES && at - stream->asked.since >= SECOND;
+}
+
+/* The caller holds the lock. */
+static bool asked(wf__dry_stream *stream, uint64_t position) {
+  if (stream->done < position && asked_for_long(stream)) finish(stream, position);
+  return stream->done >= position;
+}
+
+bool wf__dry_asked_done(uint64_t id, uint64_t position) {
   wf__dry_lock(DRY_LOCK_STREAMS);
-  bool done = stream->done >= stream->issued;
+  wf__dry_stream *stream = by_id(id);
+  bool done = !stream || asked(stream, position);
+  wf__dry_unlock(DRY_LOCK_STREAMS);
+  return done;
+}
+
+bool wf__dry_asked_stream_done(wf__dry_stream *stream) {
+  wf__dry_lock(DRY_LOCK_STREAMS);
+  bool done = asked(stream, stream->issued);
   wf__dry_unlock(DRY_LOCK_STREAMS);
   return done;
 }
@@ -228,7 +257,7 @@ DRY_API int cudaStreamQuery(void *handle) {
   wf__dry_stream *stream = wf__dry_stream_of(handle);
   if (!stream) return wf__dry_error(DRY_INVALID_HANDLE);
   if (stream->capture) return wf__dry_error(DRY_CAPTURE_UNSUPPORTED);
-  return wf__dry_stream_is_done(stream) ? DRY_OK : wf__dry_error(DRY_NOT_READY);
+  return wf__dry_asked_stream_done(stream) ? DRY_OK : wf__dry_error(DRY_NOT_READY);
 }
 
 DRY_API int cudaStreamGetPriority(void *handle, int *priority) {

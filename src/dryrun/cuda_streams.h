@@ -17,6 +17,11 @@ struct wf__dry_stream {
   _Atomic(wf__dry_graph *) capture;
   uint64_t capture_id; /* of this capture: another each time, even into the same graph */
   bool began_capture;  /* not one that joined by an event */
+  struct {
+    uint64_t happenings; /* when it began */
+    int64_t since;       /* nanoseconds */
+    int times;
+  } asked; /* in vain whether it is done, while nothing else happened */
   wf__dry_wait *waits;
   size_t wait_count, wait_room;
   struct wf__dry_stream *next; /* in the list of all */
@@ -29,7 +34,10 @@ void wf__dry_done_until(uint64_t stream_id, uint64_t position);
 uint64_t wf__dry_stream_issue(wf__dry_stream *stream);
 bool wf__dry_is_done(uint64_t stream_id, uint64_t position);
 void wf__dry_stream_wait(wf__dry_stream *stream, uint64_t other, uint64_t position);
-bool wf__dry_stream_is_done(const wf__dry_stream *stream);
+/* The program asks whether it is done. Late events make it wait, but not for ever: who asks again and again and gives the devices nothing to do
+ * meanwhile would wait for it without asking the driver to. */
+bool wf__dry_asked_done(uint64_t stream_id, uint64_t position);
+bool wf__dry_asked_stream_done(wf__dry_stream *stream);
 /* Begins one into a graph; false: the stream is in one. */
 bool wf__dry_begin_capture(wf__dry_stream *stream, wf__dry_graph *graph);
 /* The capture that a stream is in; 0: none. */

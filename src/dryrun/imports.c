@@ -51,8 +51,14 @@ static imports imports_of(const struct dl_phdr_info *info) {
   return found;
 }
 
+/* NVIDIA's libraries, which PyTorch's find by a path that leads out of their folder again, import of one another what is their own affair. */
+static bool is_torch(const char *file) {
+  const char *folder = "/torch/lib/", *found = file ? strstr(file, folder) : NULL;
+  return found && !strchr(found + strlen(folder), '/');
+}
+
 static int check_object(struct dl_phdr_info *info, size_t size, void *own) {
-  if (!info->dlpi_name || !strstr(info->dlpi_name, "/torch/lib/")) return 0;
+  if (!is_torch(info->dlpi_name)) return 0;
   imports of = imports_of(info);
   for (uint32_t i = 1; of.symbols && of.names && of.hash && i < of.hash[1]; i++) {
     const char *name = of.names + of.symbols[i].st_name;

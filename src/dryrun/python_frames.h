@@ -15,9 +15,11 @@ typedef struct wf__python_frame {
 bool wf__python_innermost(wf__python_frame *frame);
 /* The frame that called it. */
 bool wf__python_caller(wf__python_frame *frame);
-/* The instruction that it is at, in bytes from the start of its code, and the line of one. */
+/* The instruction that it is at, in bytes from the start of its code (-1: not known), and the line of one (0: not known). */
 int wf__python_instruction(const wf__python_frame *frame);
 int wf__python_line_at(const wf__python_frame *frame, int instruction);
+/* Why lines of Python aren't known, as far as they aren't; NULL: they are, or there is no Python. */
+const char *wf__python_unread(void);
 /* A str object as UTF-8, cut where the buffer ends. */
 void wf__python_text(const void *string, char *buffer, size_t bytes);
 

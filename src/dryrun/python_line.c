@@ -136,7 +136,8 @@ static uint32_t find_line(wf__python_frame *f) {
       int instruction = wf__python_instruction(f);
       memory *m = &known.memories[mixed((uintptr_t)f->code ^ (uint64_t)instruction << 48) & (MEMORIES - 1)];
       if (m->code == f->code && m->file_object == f->file && m->instruction == instruction) return m->number;
-      uint32_t number = number_of((place){c->file, c->name, wf__python_line_at(f, instruction)});
+      int line = wf__python_line_at(f, instruction);
+      uint32_t number = line > 0 ? number_of((place){c->file, c->name, line}) : 0;
       *m = (memory){f->code, f->file, instruction, number};
       return number;
     }

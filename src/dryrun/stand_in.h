@@ -123,6 +123,8 @@ typedef struct wf__dry_happening {
 } wf__dry_happening;
 
 void wf__dry_count(const wf__dry_happening *happening);
+/* How many there were so far. */
+uint64_t wf__dry_happenings(void);
 /* Something that the estimate doesn't know: said in the report. `why` is static. */
 void wf__dry_limit(const char *what, const char *why);
 /* One whose size can be told: the report has the largest. */

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 #include "dryrun/dry_program.h"
 #include "test.h"
@@ -252,6 +253,36 @@ static void pinned_memory_is_real(void **state) {
   cudaGetLastError();
 }
 
+static double seconds_now(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+/* As a watchdog's thread does, or a program that waits by itself: on a GPU the event would finish. */
+static void who_does_nothing_but_ask_for_an_event_isn_t_kept_waiting_for_ever(void **state) {
+  void *stream, *event, *a;
+  cudaMalloc(&a, MIB);
+  cudaStreamCreate(&stream);
+  cudaEventCreate(&event);
+  cudaEventRecord(event, stream);
+  for (double began = seconds_now(); seconds_now() - began < 1.3;) { /* something else happens all the time */
+    cudaMemset(a, 0, 10);
+    assert_int_equal(cudaEventQuery(event), NOT_READY);
+  }
+  assert_int_equal(cudaStreamQuery(stream), NOT_READY);
+  double began = seconds_now();
+  while (cudaEventQuery(event) == NOT_READY) assert_true(seconds_now() - began < 10);
+  assert_true(seconds_now() - began > 0.9);
+  cudaEventRecord(event, stream);
+  while (cudaStreamQuery(stream) == NOT_READY) assert_true(seconds_now() - began < 20);
+  assert_int_equal(cudaEventQuery(event), OK);
+  cudaEventDestroy(event);
+  cudaStreamDestroy(stream);
+  cudaFree(a);
+  cudaGetLastError();
+}
+
 static void events_finish_late_when_asked_to(void **state) {
   void *a, *b, *event, *other;
   cudaStreamCreate(&a);
@@ -495,6 +526,7 @@ int main(int count, char **arguments) {
       cmocka_unit_test(what_was_just_uploaded_is_read_back_until_something_runs),
       cmocka_unit_test(pinned_memory_is_real),
       cmocka_unit_test(events_finish_late_when_asked_to),
+      cmocka_unit_test(who_does_nothing_but_ask_for_an_event_isn_t_kept_waiting_for_ever),
       cmocka_unit_test(a_stream_joins_a_capture_by_an_event),
       cmocka_unit_test(an_event_of_a_capture_that_ended_takes_nobody_in),
       cmocka_unit_test(a_graph_that_is_destroyed_is_captured_no_more),

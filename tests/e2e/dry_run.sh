@@ -56,6 +56,17 @@ mkdir "$work/crashed" && cp "$run"/* "$work/crashed" && sed -i 's/"steps","text"
 ok "what crashed can't be judged" ends 2 "ValueError: no boxes\. What" "$weft" dry-run --report "$work/crashed"
 ok "and nobody knows whether it fits" sh -c '"$1" dry-run --report "$2" --json --mem 80GiB --mem 600MiB >"$3"; [ $? = 1 ]' sh "$weft" "$work/crashed" "$work/crashed.json"
 ok "but where it doesn't already" holds "$work/crashed.json" "[x['fits'] for x in d['devices']] == ['unknown', 'no']"
+mkdir "$work/nothing left"
+cat >"$work/nothing left/events.7.jsonl" <<'END'
+{"kind":"run","pid":7,"argv":["train.py"],"runtime":12010,"ended":"exit"}
+{"kind":"device","name":"a100-80","count":1,"major":8,"minor":0,"memory":524288000,"context":545259520}
+END
+cat >"$work/nothing left/roles.7.jsonl" <<'END'
+{"kind":"python","torch":"2.4.1","cuda":"12.1","state":"cuda"}
+{"kind":"end","ended":"oom","text":"OutOfMemoryError","steps":0}
+END
+ok "a run on a GPU that the driver takes all of" python3 -c 'import pickle, sys; pickle.dump({"segments": [], "device_traces": [[{"action": "oom", "size": 16 << 20, "stream": 0, "device_free": 0, "frames": []}]]}, open(sys.argv[1], "wb"))' "$work/nothing left/snapshot.7.pickle"
+ok "is out of memory" ends 1 "DOESN'T FIT" "$weft" dry-run --report "$work/nothing left" --mem 500MiB
 ok "as a page" sh -c '"$1" dry-run --report "$2" --html "$3" >/dev/null && grep -q "Does it fit" "$3" && grep -q "</html>" "$3"' sh "$weft" "$run" "$work/page.html"
 ok "the snapshot is PyTorch's" sh -c '"$1" dry-run --report "$2" --snapshot "$3" >/dev/null && cmp "$2/snapshot.7.pickle" "$3"' sh "$weft" "$run" "$work/copy.pickle"
 ok "a page that can't be written" ends 2 "no/such" "$weft" dry-run --report "$run" --html "$work/no/such/page.html"

@@ -8,7 +8,7 @@ here=$(dirname -- "$0")
 build=$(CDPATH='' cd -- "$build" && pwd) # the program may run in another folder
 weft=$build/weft
 python=${WEFT_TORCH_PYTHON:-}
-programs=$here/dry_programs
+programs=$root/tests/e2e/dry_programs
 
 if [ -z "$python" ]; then
   skip "weft dry-run with PyTorch" "WEFT_TORCH_PYTHON isn't set"
