@@ -1,6 +1,7 @@
 /* Events: a position on a stream. They finish at once, or, with WEFT_DRY_EVENTS=lazy, when something waits for their stream. */
 #include <time.h>
 #include "dryrun/cuda_streams.h"
+#include "dryrun/locks.h"
 
 typedef struct event {
   uint64_t stream, position; /* position 0: never recorded */
@@ -13,6 +14,16 @@ typedef struct event {
 enum { WITHOUT_TIMING = 2 };
 
 static event *event_of(void *handle) { return wf__dry_handle(handle, DRY_EVENT); }
+
+/* One thread may record it while others ask for it. False: it is none. */
+static bool read_event(void *handle, event *e) {
+  const event *known = event_of(handle);
+  if (!known) return false;
+  wf__dry_lock(DRY_LOCK_EVENTS);
+  *e = *known;
+  wf__dry_unlock(DRY_LOCK_EVENTS);
+  return true;
+}
 
 DRY_API int cudaEventCreateWithFlags(void **handle, unsigned flags) {
   if (!handle) return wf__dry_error(DRY_INVALID_VALUE);
@@ -36,10 +47,12 @@ DRY_API int cudaEventRecord(void *handle, void *stream_handle) {
   if (!e || !stream || stream->device != e->device) return wf__dry_error(DRY_INVALID_HANDLE);
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
+  wf__dry_lock(DRY_LOCK_EVENTS);
   e->nanoseconds = now.tv_sec * 1000000000 + now.tv_nsec;
   e->capture = wf__dry_capture_id(stream);
   e->stream = stream->id;
   e->position = wf__dry_stream_issue(stream);
+  wf__dry_unlock(DRY_LOCK_EVENTS);
   return DRY_OK;
 }
 DRY_API int cudaEventRecordWithFlags(void *handle, void *stream, unsigned flags) {
@@ -47,28 +60,29 @@ DRY_API int cudaEventRecordWithFlags(void *handle, void *stream, unsigned flags)
 }
 
 DRY_API int cudaEventQuery(void *handle) {
-  const event *e = event_of(handle);
-  if (!e) return wf__dry_error(DRY_INVALID_HANDLE);
-  return !e->position || wf__dry_asked_done(e->stream, e->position) ? DRY_OK : wf__dry_error(DRY_NOT_READY);
+  event e;
+  if (!read_event(handle, &e)) return wf__dry_error(DRY_INVALID_HANDLE);
+  return !e.position || wf__dry_asked_done(e.stream, e.position) ? DRY_OK : wf__dry_error(DRY_NOT_READY);
 }
 
 DRY_API int cudaEventSynchronize(void *handle) {
-  const event *e = event_of(handle);
-  if (!e) return wf__dry_error(DRY_INVALID_HANDLE);
+  event e;
+  if (!read_event(handle, &e)) return wf__dry_error(DRY_INVALID_HANDLE);
   wf__dry_count(
-      &(wf__dry_happening){.kind = "sync", .what = "cudaEventSynchronize", .device = e->device, .blocking = true});
-  if (e->position) wf__dry_done_until(e->stream, e->position);
+      &(wf__dry_happening){.kind = "sync", .what = "cudaEventSynchronize", .device = e.device, .blocking = true});
+  if (e.position) wf__dry_done_until(e.stream, e.position);
   return DRY_OK;
 }
 
 /* Time is the host's: no kernel ran. */
 DRY_API int cudaEventElapsedTime(float *milliseconds, void *from, void *to) {
-  const event *a = event_of(from), *b = event_of(to);
-  if (!a || !b || !a->position || !b->position || ((a->flags | b->flags) & WITHOUT_TIMING))
+  event a, b;
+  if (!read_event(from, &a) || !read_event(to, &b) || !a.position || !b.position ||
+      ((a.flags | b.flags) & WITHOUT_TIMING))
     return wf__dry_error(DRY_INVALID_HANDLE);
-  if (!wf__dry_is_done(a->stream, a->position) || !wf__dry_is_done(b->stream, b->position))
+  if (!wf__dry_is_done(a.stream, a.position) || !wf__dry_is_done(b.stream, b.position))
     return wf__dry_error(DRY_NOT_READY);
-  *milliseconds = (float)((double)(b->nanoseconds - a->nanoseconds) / 1e6);
+  *milliseconds = (float)((double)(b.nanoseconds - a.nanoseconds) / 1e6);
   wf__dry_limit("cudaEventElapsedTime",
                 "no kernel runs, so times are the host's; whatever chooses by time chooses arbitrarily");
   return DRY_OK;
@@ -79,10 +93,10 @@ DRY_API int cudaEventElapsedTime_v2(float *milliseconds, void *from, void *to) {
 }
 
 DRY_API int cudaStreamWaitEvent(void *stream_handle, void *handle, unsigned flags) {
-  const event *e = event_of(handle);
+  event e;
   wf__dry_stream *stream = wf__dry_stream_of(stream_handle);
-  if (!e || !stream) return wf__dry_error(DRY_INVALID_HANDLE);
-  if (e->capture) wf__dry_join_capture(stream, e->capture);
-  if (e->position) wf__dry_stream_wait(stream, e->stream, e->position);
+  if (!read_event(handle, &e) || !stream) return wf__dry_error(DRY_INVALID_HANDLE);
+  if (e.capture) wf__dry_join_capture(stream, e.capture);
+  if (e.position) wf__dry_stream_wait(stream, e.stream, e.position);
   return DRY_OK;
 }

@@ -13,9 +13,14 @@
 
 #define MIB ((size_t)1 << 20)
 #define TIB ((uintptr_t)1 << 40)
-#define BASE \
-  (17 * TIB) /* with 16 devices up to 81: programs and their heaps lie from 85 on, sanitizers' shadows below 17 */
 #define OF_DEVICE (4 * TIB)
+#ifdef __SANITIZE_THREAD__ /* its shadow lies up to 32 and from 48 on: between them is room for four devices */
+#define BASE (32 * TIB)
+#define END (48 * TIB)
+#else /* programs and their heaps lie from 85 on, other sanitizers' shadows below 17 */
+#define BASE (17 * TIB)
+#define END (BASE + DRY_DEVICES * OF_DEVICE)
+#endif
 #define PAGE (2 * MIB)  /* what the driver maps at once */
 #define SMALL_BELOW MIB /* requests below this one share pages */
 #define SMALL_ALIGNMENT 512
@@ -43,9 +48,7 @@ static struct {
 static uintptr_t base_of(int device) { return BASE + (uintptr_t)device * OF_DEVICE; }
 static size_t round_up(size_t bytes, size_t to) { return (bytes + to - 1) / to * to; }
 
-bool wf__dry_is_device(const void *address) {
-  return (uintptr_t)address >= BASE && (uintptr_t)address < BASE + DRY_DEVICES * OF_DEVICE;
-}
+bool wf__dry_is_device(const void *address) { return (uintptr_t)address >= BASE && (uintptr_t)address < END; }
 
 /* ---- the sorted list; the caller holds the lock ---- */
 
@@ -100,12 +103,18 @@ static uintptr_t gap(int device, const part *p, size_t bytes) {
   return at < end && end - at >= bytes ? at : 0;
 }
 
+static void *map_at(void *wanted) {
+#ifdef __SANITIZE_THREAD__
+  return wanted; /* it keeps everyone from them already */
+#else
+  return mmap(wanted, OF_DEVICE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+#endif
+}
+
 /* Makes a device's addresses ones that fault. */
 static bool map_device(int device) {
-  if (space.mapped[device]) return true;
-  void *wanted = (void *)base_of(device);
-  void *got =
-      mmap(wanted, OF_DEVICE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+  if (space.mapped[device] || base_of(device) >= END) return space.mapped[device];
+  void *wanted = (void *)base_of(device), *got = map_at(wanted);
   if (got == MAP_FAILED) return false;
   if (got != wanted) {
     munmap(got, OF_DEVICE);

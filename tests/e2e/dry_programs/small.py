@@ -509,6 +509,12 @@ def compiled():
 
 
 @work
+def compiled_by_triton():
+    model = torch.compile(nn.Sequential(nn.Linear(64, 64), nn.ReLU(), nn.LayerNorm(64)).cuda())
+    train(model, cuda(8, 64))
+
+
+@work
 def fully_sharded():
     """One process: what is sharded is whole."""
     import os
