@@ -72,7 +72,7 @@ static wf_dry_device recorded_device(const wf_dry_run *run) {
       return (wf_dry_device){wf__dry_string(run, p->gpu), p->memory_bytes, p->context_bytes, (int)p->major,
                              (int)p->minor};
   }
-  return (wf_dry_device){.name = "a GPU"};
+  return (wf_dry_device){.name = ""};
 }
 
 /* The devices that the question is asked of: those that are named now, else those that were when it ran, else the one that it ran as. */
@@ -186,19 +186,37 @@ static bool came_through(const wf_dry_run *run) {
   return !wf__dry_main(run)->finish && run->options.exit_status == 0;
 }
 
+static const char *why_lost(const wf_dry_run *run, const wf__dry_process *p, char text[1024]) {
+  snprintf(
+      text, 1024,
+      "What process %lld did couldn't be recorded (%.300s). Is there room in the folder of the run? --keep or TMPDIR name another.",
+      (long long)p->pid, wf__dry_string(run, p->lost));
+  return text;
+}
+
 static const char *why_no_torch(const wf_dry_run *run, char text[1024]) {
   const wf__dry_process *p = wf__dry_main(run);
   const char *state = wf__dry_string(run, p->state), *python = wf__dry_string(run, p->executable);
+  if (p->lost) return why_lost(run, p, text);
   if (!p->state)
     snprintf(
         text, 1024,
         "Python's part didn't run, so memory isn't known. Programs that start Python by -I, -E or -S, or that aren't Python, can't "
         "be watched.");
+  else if (!strcmp(state, "no torch") && p->found_torch && run->options.exit_status > 0)
+    snprintf(text, 1024, "The program ended with status %d before it imported torch (Python: %.600s).",
+             run->options.exit_status, python);
   else if (!strcmp(state, "no torch"))
     snprintf(text, 1024,
              p->found_torch ? "The program never imported torch (Python: %.600s)."
                             : "No torch in this Python: %.600s. Install it there: pip install torch",
              python);
+  else if (!strcmp(state, "no stand-in"))
+    snprintf(
+        text, 1024,
+        "The stand-in driver wasn't loaded into %.600s, which was ended before it used a real GPU. Something between the command and "
+        "Python takes LD_PRELOAD off (env -i, a wrapper), or that program may not be given libraries.",
+        python);
   else if (!strcmp(state, "cpu"))
     snprintf(
         text, 1024,
@@ -235,6 +253,7 @@ static const char *why_not_all(const wf_dry_run *run, char text[1024]) {
   char bytes[WF__UNIT_TEXT];
   for (uint32_t i = 0; i < run->processes.n; i++) {
     const wf__dry_process *p = &run->processes.at[i];
+    if (p->lost) return why_lost(run, p, text);
     int64_t asked = p->has_snapshot ? 0 : wf__dry_asked_of_driver(run, p, -1);
     if (asked > 0)
       snprintf(
@@ -395,6 +414,11 @@ static void say_recording(const teller *t) {
     if (!strcmp(wf__dry_string(r, r->processes.at[i].state), "cuda") && r->processes.at[i].events &&
         !r->processes.at[i].has_snapshot && !r->processes.at[i].finish)
       say(t, "process %lld was ended before it could write its memory history", (long long)r->processes.at[i].pid);
+  for (size_t i = 0; i < r->processes.n; i++)
+    if (r->processes.at[i].finish && !strcmp(wf__dry_string(r, r->processes.at[i].ended), "running"))
+      say(t,
+          "process %lld: what it did by line is counted up to one of its steps only, since the rest couldn't be written",
+          (long long)r->processes.at[i].pid);
   if (r->damaged) say(t, "%u damaged row%s passed over", r->damaged, r->damaged == 1 ? " was" : "s were");
   for (size_t i = 0; i < r->notes.n; i++) say(t, "%.900s", wf__dry_string(r, r->notes.at[i]));
   if (r->late_failure)

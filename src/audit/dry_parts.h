@@ -64,6 +64,7 @@ typedef struct wf__dry_process {
   uint32_t architectures;                            /* that its PyTorch was built for */
   uint32_t hidden;                                   /* what made it see none of the `gpus` */
   int64_t gpus;
+  uint32_t lost;    /* why what it did couldn't be recorded */
   uint32_t numbers; /* "1,0": of the devices that it saw, among those of the machine */
   uint32_t finish, finish_text;
   bool events, found_torch, has_snapshot;

@@ -201,6 +201,8 @@ static wf_status add_role(reader *r, const fields *f) {
   } else if (!strcmp(kind, "hidden")) {
     p->hidden = f->text;
     p->gpus = f->count;
+  } else if (!strcmp(kind, "lost")) {
+    p->lost = f->text;
   } else if (!strcmp(kind, "code")) {
     p->architectures = f->architectures;
   } else if (!strcmp(kind, "end")) {
@@ -275,6 +277,9 @@ static wf_status read_process(wf_dry_run *run, uint32_t i) {
   WF__TRY(read_file(&r, name, add_event, &p->events));
   snprintf(name, sizeof name, "roles.%lld.jsonl", (long long)p->pid);
   WF__TRY(read_file(&r, name, add_role, &roles));
+  static const char empty[] = "the file of its rows is empty";
+  if (roles && !p->state && !p->lost) p->lost = wf__string_set_add(&run->strings, empty, strlen(empty));
+  if (p->lost == UINT32_MAX) return WF_NO_MEMORY;
   if (!p->steps) p->steps = p->step_count; /* it was killed before it could say so */
   snprintf(path, sizeof path, "%s/snapshot.%lld.pickle", run->folder, (long long)p->pid);
   FILE *file = fopen(path, "rb");

@@ -66,7 +66,8 @@ static void put_head(const page *p) {
   char steps[WF__UNIT_TEXT], text[1024], own[WF__DRY_NAME];
   say(p, "", "%s", *wf__dry_command(r) ? wf__dry_command(r) : "a program");
   wf__text label = {0};
-  wf__text_printf(&label, "Dry run as %s, no GPU used", wf__dry_own_name(r, own));
+  const char *name = wf__dry_own_name(r, own);
+  wf__text_printf(&label, "Dry run%s%s, no GPU used", *name ? " as " : "", name);
   if (m->torch) wf__text_printf(&label, "; PyTorch %s", wf__dry_string(r, m->torch));
   if (m->steps)
     wf__text_printf(&label, "; %s optimizer step%s", wf__count_text(m->steps, steps), m->steps == 1 ? "" : "s");
@@ -216,7 +217,7 @@ static void put_holders(const page *p) {
 static void put_steps(const page *p) {
   const wf__dry_detail *d = &p->run->detail;
   char a[WF__UNIT_TEXT], b[WF__UNIT_TEXT], c[WF__UNIT_TEXT], n[WF__UNIT_TEXT], k[WF__UNIT_TEXT];
-  size_t shown = 0;
+  size_t shown = 0, left_out = 0;
   if (d->steps.n < 2) return;
   title(p, "Over time");
   wf__text_printf(p->out, "  %-9s %11s %11s %11s %10s %9s\n", "step", "most held", "reserved", "afterwards", "requests",
@@ -226,15 +227,18 @@ static void put_steps(const page *p) {
     bool end = i + 1 == d->steps.n;
     bool same = last && !end && last->peak == m->peak && last->reserved == m->reserved && last->end == m->end &&
                 last->allocations == m->allocations;
-    if (same || (shown >= STEP_ROWS && !end)) continue;
     if (end && !m->allocations) break;
+    if (same || (shown >= STEP_ROWS && !end)) {
+      left_out++;
+      continue;
+    }
     char name[32];
-    snprintf(name, sizeof name, end ? "(behind)" : "%lld", (long long)m->step);
+    snprintf(name, sizeof name, end ? "(after)" : "%lld", (long long)m->step);
     wf__text_printf(p->out, "  %-9s %11s %11s %11s %10s %9s\n", name, bytes_of(m->peak, a), bytes_of(m->reserved, b),
                     bytes_of(m->end, c), wf__count_text(m->allocations, n), wf__count_text(m->segments, k));
     shown++;
   }
-  wf__text_put(p->out, "  steps that are like the one before them are left out\n");
+  if (left_out) wf__text_put(p->out, "  steps that are like the one before them are left out\n");
 }
 
 static void put_reserved(const page *p) {

@@ -56,18 +56,37 @@ class _Rows:
     def __init__(self, folder):
         self._path = os.path.join(folder, "roles.%d.jsonl" % os.getpid())
         self._file = None
+        self._lost = False
 
     def begun(self):
         return self._file is not None
 
     def put(self, **row):
-        if self._file is None:
-            self._file = open(self._path, "w", encoding="utf-8")
-        self._file.write(json.dumps(row) + "\n")
+        try:
+            if self._file is None:
+                self._file = open(self._path, "w", encoding="utf-8")
+            if not self._lost:
+                self._file.write(json.dumps(row) + "\n")
+        except OSError as error:
+            self._lose(error)
 
     def flush(self):
-        if self._file is not None:
-            self._file.flush()
+        try:
+            if self._file is not None and not self._lost:
+                self._file.flush()
+        except OSError as error:
+            self._lose(error)
+
+    def _lose(self, error):
+        """The disk is full, most likely: no fault of the program, which goes on. One row instead of all says that nothing can be told."""
+        self._lost = True
+        print("weft dry-run: %s can't be written: %s" % (self._path, error.strerror), file=sys.stderr)
+        try:
+            os.truncate(self._path, 0)
+            with open(self._path, "w", encoding="utf-8") as file:
+                file.write(json.dumps({"kind": "lost", "text": error.strerror}) + "\n")
+        except OSError:
+            pass
 
 
 class _Modules:
@@ -174,8 +193,10 @@ class _Watch:
         try:
             self.library = ctypes.CDLL(None)
             self.stand_in = self.library.weft_dry_step
-        except AttributeError:
-            self._note("the stand-in driver isn't loaded into this process")
+        except AttributeError:  # it would run on the machine's own GPU, if there is one
+            self._introduce(torch, "no stand-in")
+            self.done = True
+            raise SystemExit(2)
         self.record = torch.cuda.memory._record_memory_history
         torch.cuda._lazy_call(self._cuda_begins)
         torch.cuda.memory._record_memory_history = self._record_asked
@@ -334,7 +355,7 @@ class _Watch:
             try:
                 self._dump()
             except Exception as error:
-                self._note("the memory history can't be written: %s: %s" % (type(error).__name__, error))
+                self.rows.put(kind="lost", text="the memory history: %s: %s" % (type(error).__name__, error))
         self._note_hidden()
         self.rows.put(kind="end", ended=ended, text=text[:2000], steps=self.steps, time_us=time.time_ns() // 1000)
         self.rows.flush()
@@ -349,9 +370,13 @@ class _Watch:
         import pickle
 
         path = os.path.join(self.folder, "snapshot.%d.pickle" % self.pid)
-        with open(path + ".part", "wb") as file:
-            pickle.dump(self.torch.cuda.memory._snapshot(), file, protocol=4)
-        os.replace(path + ".part", path)
+        try:
+            with open(path + ".part", "wb") as file:
+                pickle.dump(self.torch.cuda.memory._snapshot(), file, protocol=4)
+            os.replace(path + ".part", path)
+        except OSError:
+            os.unlink(path + ".part")
+            raise
 
 
 def _has_torch():

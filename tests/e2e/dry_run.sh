@@ -92,6 +92,7 @@ ok "so is a folder" ends 2 "Is a directory" "$weft" dry-run --html "$work" -- tr
 
 # ---- misuse ----
 ok "no program is misuse" ends 2 "which program" "$weft" dry-run
+ok "a GPU that might be meant" ends 2 "did you mean a100-80 or a100-40" "$weft" dry-run --gpu A100 -- true
 ok "a GPU that there isn't" ends 2 "there is no GPU 'gtx1'" "$weft" dry-run --gpu gtx1 -- true
 ok "a size that is none" ends 2 "24GiB" "$weft" dry-run --mem lots -- true
 ok "a size beyond all" ends 2 "24GiB" "$weft" dry-run --mem inf -- true
@@ -113,6 +114,7 @@ ok "a stand-in that isn't there" ends 2 "isn't there" env WEFT_DRY_LIBRARY="$wor
 
 # ---- a GPU described by a file ----
 stand_in=$(find "$build" -name libweft-dry.so | head -n 1)
+outside=${TMPDIR:-}
 # As on a machine with that GPU: the stand-in is its driver. Nothing runs there that could be judged.
 capture() { ends 2 "" "$weft" dry-run --gpu "$1" -- "$weft" dry-run --capture -o "$2"; }
 # changed FILE KEY VALUE: with another value of one key, or of an attribute.
@@ -204,6 +206,33 @@ except SystemExit as end:
     sys.exit(0 if end.code == 143 else 3)
 END
 ok "SIGTERM ends Python in order, beside the stand-in's handler" env LD_PRELOAD="$stand_in" WEFT_DRY_DIR="$work/tmp" PYTHONPATH="$root/src/dryrun" python3 "$work/term.py"
+# With a build of torch, as far as that is looked at, but without the stand-in.
+mkdir "$work/bare" "$work/bare/torch"
+printf 'from . import version\n__version__ = "9.9+cu132"\n' >"$work/bare/torch/__init__.py"
+echo 'cuda = "13.2"; hip = None' >"$work/bare/torch/version.py"
+ok "a real GPU isn't used where the stand-in wasn't loaded" ends 2 "wasn't loaded into .*LD_PRELOAD" env PYTHONPATH="$work/bare" "$weft" dry-run --json -- env -u LD_PRELOAD python3 -c 'import torch; print("goes on for hours")'
+ok "nor anything else done" sh -c '! grep -q "^goes on" "$1"' sh "$work/output"
+mkdir "$work/a b" "$work/c:d"
+cp "$stand_in" "$(dirname -- "$stand_in")/libweft-dry-nvml.so" "$work/a b/"
+ok "a stand-in in a folder with a blank is loaded by a link" sh -c 'WEFT_DRY_LIBRARY="$2/a b/libweft-dry.so" TMPDIR=${3:-/tmp} "$1" dry-run -- sh -c "cat /proc/self/maps" 2>/dev/null | grep -q "a b/libweft-dry.so"' sh "$weft" "$work" "$outside"
+ok "if there can be one" ends 2 "can't be loaded first" env WEFT_DRY_LIBRARY="$work/a b/libweft-dry.so" TMPDIR="$work" "$weft" dry-run -- true
+ok "a folder in which Python wouldn't look" ends 2 "may have no ':'" env TMPDIR="$work/c:d" "$weft" dry-run -- true
+cat >"$work/full.py" <<'END'
+import errno, os, weft_dry
+rows = weft_dry._Rows(os.environ["WEFT_DRY_DIR"])
+for number in range(3):
+    rows.put(kind="note", text="row %d" % number)
+rows._file.close()
+rows._file = open("/dev/full", "w")  # as of a disk that has no room any more
+rows.put(kind="note", text="row 3")
+rows.flush()
+rows.put(kind="note", text="row 4")
+rows.flush()
+assert open(rows._path).read() == '{"kind": "lost", "text": "%s"}\n' % os.strerror(errno.ENOSPC), open(rows._path).read()
+END
+mkdir "$work/nearly"
+ok "a full disk is no error of the program's" env WEFT_DRY_DIR="$work/nearly" PYTHONPATH="$root/src/dryrun" python3 -S "$work/full.py"
+ok "but a run that can't be judged" ends 2 "couldn't be recorded (No space left" "$weft" dry-run --report "$work/nearly"
 mkdir "$work/fake" "$work/fake/torch"
 cat >"$work/fake/torch/__init__.py" <<'END'
 from . import version

@@ -152,6 +152,23 @@ const char *dry_library(void) {
   return path;
 }
 
+/* LD_PRELOAD and PYTHONPATH are lists: what separates their entries can be in none of them. The stand-in is then known by a link in the folder.
+ * NULL after saying why not. */
+static const char *library_for(const char *folder) {
+  static char path[PATH_MAX];
+  const char *library = dry_library();
+  if (library && strchr(folder, ':'))
+    return misuse("dry-run", "the folder of the run may have no ':' in its name, Python looks there: %s", folder), NULL;
+  if (!library || !strpbrk(library, " :")) return library;
+  snprintf(path, sizeof path, "%s/" LIBRARY, folder);
+  if (!strpbrk(path, " :") && !symlink(library, path)) return path;
+  misuse(
+      "dry-run",
+      "a library with ' ' or ':' in its name can't be loaded first: %s. Choose a folder without them for the run, by TMPDIR or --keep: a link to it is made there",
+      library);
+  return NULL;
+}
+
 /* ---- running ---------------------------------------------------------------------------------------------------------- */
 
 /* "FIRST:REST", or FIRST alone. */
@@ -244,7 +261,7 @@ static void become(const dry_launch *l, const char *folder, const char *library,
 }
 
 bool dry_launch_run(const dry_launch *l, const char *folder) {
-  const char *library = dry_library();
+  const char *library = library_for(folder);
   int tell[2], error = 0, status = 0;
   if (!library || !write_python(folder) || !record_launch(l, folder)) return false;
   fflush(stdout);

@@ -54,7 +54,7 @@ typedef struct options {
 
 static const struct argp_option option_table[] = {
     {"gpu", OPTION_GPU, "NAME|FILE", 0,
-     "the GPU it is for, by a name of --list-gpus (a100-80) or a file of --capture; several times: does it fit on each?",
+     "the GPU it is for, by a name of --list-gpus or a file of --capture (default: a100-80); several times: does it fit on each?",
      0},
     {"gpus", OPTION_GPUS, "N", 0, "how many of them the program sees (1)", 0},
     {"mem", OPTION_MEM, "SIZE", 0, "a GPU of that size, 24GiB, of the kind of the first --gpu; several times", 0},
@@ -91,15 +91,28 @@ static void add_device(struct argp_state *state, options *o, wf_dry_device d) {
   o->devices[o->report.device_count++] = d;
 }
 
+/* "; a100-80 and a100-40 begin so": what somebody may have meant. */
+static const char *similar(const char *name, char *text, size_t size) {
+  const wf_gpu *all;
+  int n = wf_gpu_list(&all), found = 0;
+  size_t used = 0;
+  *text = 0;
+  for (int i = 0; i < n && used < size; i++)
+    if (*name && !strncasecmp(all[i].name, name, strlen(name)))
+      used += (size_t)snprintf(text + used, size - used, "%s%s", found++ ? " or " : "; did you mean ", all[i].name);
+  return text;
+}
+
 /* By its name, or by the file that describes it. */
 static const wf_gpu *gpu_named(struct argp_state *state, options *o, const char *name) {
   const wf_gpu *g = wf_gpu_find(name);
+  char others[256];
   if (g || o->described_count == WF_DRY_DEVICES) return g;
   if (!strchr(name, '/') && access(name, F_OK))
     argp_failure(
         state, EXIT_MISUSE, 0,
-        "there is no GPU '%s', nor a file of that name: --list-gpus lists them; --mem takes any size; --capture describes one in a file",
-        name);
+        "there is no GPU '%s', nor a file of that name%s: --list-gpus lists them; --mem takes any size; --capture describes one in a file",
+        name, similar(name, others, sizeof others));
   gpu_description *d = &o->described[o->described_count++];
   if (!gpu_description_read(d, name)) exit(EXIT_MISUSE);
   for (int i = 0; i < o->report.device_count; i++)
@@ -197,8 +210,8 @@ static const char doc[] =
     "copy pageable memory or wait. The program isn't changed; its kernels do nothing, and everything else of PyTorch is real. It needs a "
     "CUDA build of PyTorch, which installs anywhere.\v"
     "What the program reads from the GPU is zeros, and time means nothing: the report says what that touches.\n\n"
-    "Example:\n  weft dry-run --gpu a100-80 --gpu rtx4090 --steps 3 -- python train.py\n  weft dry-run --mem 24GiB --max-pageable 0 "
-    "--max-syncs-per-step 1 -- python train.py\n\nExit status: 0 it fits on each GPU asked for and keeps the bounds, 1 it doesn't, 2 that "
+    "Example:\n  weft dry-run --gpu a100-80 --gpu rtx4090 --steps 3 -- python train.py\n  weft dry-run --mem 24GiB --max-syncs-per-step 1 -- "
+    "python train.py\n\nExit status: 0 it fits on each GPU asked for and keeps the bounds, 1 it doesn't, 2 that "
     "can't be told (no CUDA build of torch, the program failed, misuse), 130 after Ctrl-C, with what was counted until then.";
 
 /* ---- devices ---------------------------------------------------------------------------------------------------------- */
