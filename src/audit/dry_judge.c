@@ -255,7 +255,12 @@ static const char *why_not_all(const wf_dry_run *run, char text[1024]) {
     const wf__dry_process *p = &run->processes.at[i];
     if (p->lost) return why_lost(run, p, text);
     int64_t asked = p->has_snapshot ? 0 : wf__dry_asked_of_driver(run, p, -1);
-    if (asked > 0)
+    if (p->began && !p->finish && !p->has_snapshot)
+      snprintf(
+          text, 1024,
+          "Process %lld (%.300s) used a GPU, and was ended before it could write what memory it held. What the program needs isn't known.",
+          (long long)p->pid, wf__dry_string(run, p->argv));
+    else if (asked > 0)
       snprintf(
           text, 1024,
           "Process %lld (%.300s) asked for %s of a GPU, and left no history of its memory: it was killed, or isn't Python with "

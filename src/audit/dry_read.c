@@ -205,6 +205,7 @@ static wf_status add_role(reader *r, const fields *f) {
     p->lost = f->text;
   } else if (!strcmp(kind, "code")) {
     p->architectures = f->architectures;
+    p->began = true;
   } else if (!strcmp(kind, "end")) {
     p->finish = f->ended;
     p->finish_text = f->text;

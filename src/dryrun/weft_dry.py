@@ -335,8 +335,9 @@ class _Watch:
 
     def _exit(self, status):
         """In the place of os._exit, which runs nothing at the end: forked workers of multiprocessing end by it."""
+        fine = status in (0, 128 + 15)  # ended by whoever started it is an end
         try:
-            self.finish("status" if status else "exit", "exit status %d" % status if status else "")
+            self.finish("exit" if fine else "status", "" if fine else "exit status %d" % status)
         except BaseException:  # whatever happened, it is the program's end
             pass
         self.exit_at_once(status)

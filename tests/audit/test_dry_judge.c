@@ -418,6 +418,9 @@ static void what_cant_be_judged_says_why(void **state) {
                 "{\"kind\":\"end\",\"ended\":\"exception\",\"text\":\"ValueError: not enough boxes\"}", 1,
                 "ValueError: not enough boxes");
   expect_reason("{\"kind\":\"python\",\"state\":\"cuda\",\"torch\":\"2.15.0\"}", "", 139, "signal 11");
+  expect_reason("{\"kind\":\"python\",\"state\":\"cuda\",\"argv\":[\"a.py\",\"b\"]}",
+                "{\"kind\":\"code\",\"architectures\":\"sm_80\"}", 0,
+                "Process 7 (a.py b) used a GPU, and was ended before");
   expect_reason("", "", 0, "couldn't be recorded (the file of its rows is empty)");
   expect_reason("{\"kind\":\"python\",\"state\":\"no torch\",\"found\":true}", end, 2,
                 "ended with status 2 before it imported torch");

@@ -153,7 +153,8 @@ format|"weft gpu 2"|this version reads
 name|""|must be a text
 name|"a b"|letters, digits
 name|"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"|47 characters at most
-title|"a\u001b[2J"|none that a terminal obeys
+title|"a\u001b[2J"|no control characters
+title|"a\"b"|no quotes
 memory_bytes|0|no such size
 memory_bytes|1e10|whole number
 memory_bytes|8796093022208|no such size

@@ -153,6 +153,10 @@ ok "two of multiprocessing, by fork" dry pool 0 --gpus 2 -- "$python" "$programs
 ok "each with the GPU that it chose" holds "$work/pool.json" "[(p['device'], p['gpu']) for p in sorted(d['places'], key=lambda p: p['gpu'])] == [(0, 0), (0, 1)] and d['program']['steps'] == 3"
 ok "workers that fail" dry fail 2 --gpus 2 -- "$python" "$programs/forked.py" fail
 ok "leave nothing to judge" holds "$work/fail.json" "'exit status 1' in d['why_not'] and d['devices'][0]['fits'] == 'unknown' and d['peak']['roles']['parameters'] == 4 << 20"
+ok "workers that are told to end" dry told 0 --gpus 2 -- "$python" "$programs/forked.py" terminate
+ok "had their end" holds "$work/told.json" "len(d['places']) == 2 and d['peak']['roles']['optimizer_state'] == 8 << 20"
+ok "workers that are killed" dry killed 2 --gpus 2 -- "$python" "$programs/forked.py" kill
+ok "leave nothing to judge, and no word of memory that wasn't asked for" holds "$work/killed.json" "'was ended before it could write' in d['why_not']"
 ok "a fork after the parent used the GPU" dry late 0 -- "$python" "$programs/forked.py" late
 ok "can't use it" grep -q "CUDA error: initialization error" "$work/late.said"
 ok "and the report says so" holds "$work/late.json" "any('CUDA in a forked process' in l for l in d['limits'])"

@@ -1,8 +1,9 @@
-"""A training in a child: forked ("fork", "exit": which ends by os._exit), by multiprocessing ("pool": two with a GPU each, "fail": which raises), or
-forked after the parent used the GPU ("late": by its tensors, "late-init": from the beginning)."""
+"""A training in a child: forked ("fork", "exit": which ends by os._exit), by multiprocessing ("pool": two with a GPU each, "fail": which raises,
+"terminate", "kill": which are ended so when they have trained), or forked after the parent used the GPU ("late": by its tensors, "late-init": from the beginning)."""
 import multiprocessing
 import os
 import sys
+import time
 
 import torch
 
@@ -16,11 +17,14 @@ def train():
         optimizer.step()
 
 
-def worker(rank, fail):
+def worker(rank, how, trained):
     os.environ["CUDA_VISIBLE_DEVICES"] = str(rank)
     train()
-    if fail:
+    trained.set()
+    if how == "fail":
         raise ValueError("no more")
+    if how != "pool":
+        time.sleep(60)
 
 
 def child(how, tensor):
@@ -34,12 +38,16 @@ def child(how, tensor):
 
 
 def main(how):
-    if how in ("pool", "fail"):
+    if how in ("pool", "fail", "terminate", "kill"):
         context = multiprocessing.get_context("fork")
-        workers = [context.Process(target=worker, args=(rank, how == "fail")) for rank in range(2)]
+        trained = [context.Event() for _ in range(2)]
+        workers = [context.Process(target=worker, args=(rank, how, trained[rank])) for rank in range(2)]
         for process in workers:
             process.start()
-        for process in workers:
+        for process, event in zip(workers, trained):
+            event.wait()
+            if how in ("terminate", "kill"):
+                getattr(process, how)()
             process.join()
         return
     tensor = torch.ones(3, device="cuda") if how.startswith("late") else None
