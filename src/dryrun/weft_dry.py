@@ -210,7 +210,7 @@ class _Watch:
         if self.forked and not self.rows.begun():
             self._introduce(self.torch, "cuda")
         # Not before: PyTorch takes the question for the use of a GPU, after which no child may be forked that uses one.
-        self.rows.put(kind="code", architectures=self.torch._C._cuda_getArchFlags())
+        self.rows.put(kind="code", architectures=getattr(self.torch._C, "_cuda_getArchFlags", str)() or "")
         try:
             self.record("all", context="all", stacks="python", max_entries=sys.maxsize)
         except Exception as error:
