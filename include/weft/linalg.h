@@ -45,6 +45,11 @@ WF_API wf_status wf_cross_into(wf_tensor *dst, const wf_tensor *self, const wf_t
 /** beta · self + alpha · batch1 [b, m, k] @ batch2 [b, k, n]; self broadcasts to [b, m, n]. New. */
 WF_API wf_tensor *wf_baddbmm(const wf_tensor *self, const wf_tensor *batch1, const wf_tensor *batch2, wf_scalar beta,
                              wf_scalar alpha);
+/** Products of the operands' elements, summed: `equation` gives each dim of each operand a letter, "ij,jk->ik". Dims of one letter go together
+ *  (broadcasting), twice in one operand they are its diagonal, and letters that aren't behind the arrow are summed. "..." are the dims without a letter,
+ *  broadcast from the right. Without an arrow the result has what "..." stands for, then the letters that come once, in their order. Operands are
+ *  multiplied from the left to the right. One operand without a sum: a view of it, else new. Errors: WF_RUNTIME, WF_VALUE without operands. */
+WF_API wf_tensor *wf_einsum(const char *equation, wf_tensors operands);
 
 WF_EXTERN_C_END
 #endif

@@ -310,14 +310,21 @@ wf_tensor *wf_mm(const wf_tensor *self, const wf_tensor *mat2) {
 
 static wf_status check_bmm(const wf_tensor *self, const wf_tensor *mat2) {
   WF__TRY(given("bmm", self, "input", mat2, "mat2"));
-  WF__TRY(check_batches(self, mat2));
-  WF__TRY(wf__same_scalar_type(self, mat2));
-  return supported(self, "bmm");
+  return check_batches(self, mat2);
+}
+
+static bool is_empty(const wf_tensor *a, const wf_tensor *b) { return !a->layout.numel || !b->layout.numel; }
+
+wf_status wf__check_batched_dtypes(const wf_tensor *a, const wf_tensor *b) {
+  if (is_empty(a, b)) return WF_OK;
+  WF__TRY(supported(a, "bmm"));
+  return wf__same_scalar_type(a, b);
 }
 
 wf_tensor *wf_bmm(const wf_tensor *self, const wf_tensor *mat2) {
   WF__OP("bmm", NULL);
   WF__TRY_OR(check_bmm(self, mat2), NULL);
+  WF__TRY_OR(wf__check_batched_dtypes(self, mat2), NULL);
   return wf__batched_product(self, mat2);
 }
 
@@ -337,8 +344,10 @@ wf_tensor *wf__batched_product(const wf_tensor *a, const wf_tensor *b) {
   WF__TRY_OR(wf__layout_expand(y, wf_dims_of(factor, n + 2), wf__type_text(b), &right.layout), NULL);
   size[n] = m;
   size[n + 1] = columns;
-  wf_tensor *out = wf__empty_in(a, wf_dims_of(size, n + 2), WF_FORMAT_CONTIGUOUS);
-  wf_status status = out ? wf__product(wf__factor_of(out), left, right, no_factor, zero(), one()) : wf__self.pending;
+  wf_tensor *out = wf__empty_in(b, wf_dims_of(size, n + 2), WF_FORMAT_CONTIGUOUS);
+  wf_status status = !out             ? wf__self.pending
+                     : is_empty(a, b) ? wf__fill(out, wf_int(0))
+                                      : wf__product(wf__factor_of(out), left, right, no_factor, zero(), one());
   return finish(out, status, &bmm_class, NULL, a, b, zero(), one());
 }
 
@@ -467,6 +476,8 @@ wf_status wf_mm_into(wf_tensor *dst, const wf_tensor *self, const wf_tensor *mat
 wf_status wf_bmm_into(wf_tensor *dst, const wf_tensor *self, const wf_tensor *mat2) {
   WF__OP("bmm", wf__self.pending);
   WF__TRY(check_bmm(self, mat2));
+  WF__TRY(supported(self, "bmm"));
+  WF__TRY(wf__same_scalar_type(self, mat2));
   return product_into("bmm", dst, NULL, self, mat2, zero(), one());
 }
 

@@ -29,11 +29,7 @@ static wf_tensor *batched(const wf_tensor *a, const wf_tensor *b) {
              (long long)count, (long long)k, (long long)count, (long long)rows);
     return NULL;
   }
-  WF__TRY_OR(wf__same_scalar_type(a, b), NULL);
-  if (a->dtype == WF_BOOL) {
-    wf__fail(WF_NOT_IMPLEMENTED, "\"bmm\" not implemented for 'Bool'");
-    return NULL;
-  }
+  WF__TRY_OR(wf__check_batched_dtypes(a, b), NULL);
   return wf__batched_product(a, b);
 }
 

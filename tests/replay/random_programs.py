@@ -12,6 +12,7 @@ import sys
 import warnings
 
 import torch
+from random_einsum import Einsum
 from random_indexing import Indexing
 from random_parts import ALL, INTS, Parts, broadcasts, broadcasts_to, convertible
 
@@ -30,7 +31,7 @@ NO_SCALAR = 'maximum minimum logical_and logical_or logical_xor atan2'.split()
 NO_IN_PLACE = 'maximum minimum rsub'.split()
 
 
-class Program(Indexing, Parts):
+class Program(Einsum, Indexing, Parts):
     # ---- views -----------------------------------------------------------------------------------------------------------
 
     def view_sizes(self, t):
@@ -548,6 +549,7 @@ TOPICS = {
     'index': [(Program.a_view, 5), (Program.a_copy, 1), (Program.indexing, 7), (Program.modes, 1)],
     'overlap': [(Program.a_view, 6), (Program.meeting, 5), (Program.shape_in_place, 1)],
     'gradient': [(Program.a_view, 6), (Program.a_copy, 2), (Program.pointwise, 5), (Program.joining, 1), (Program.rearranging, 1), (Program.reduction, 1)],
+    'einsum': [(Program.a_view, 1), (Program.einsum, 6), (Program.modes, 1)],
     'reduce': [(Program.a_view, 5), (Program.a_copy, 1), (Program.reduction, 6), (Program.modes, 1)],
 }
 

@@ -21,7 +21,7 @@ aten = torch.ops.aten
 APPROXIMATE = set(
     'sqrt rsqrt exp expm1 log log1p log2 sin cos tan atan tanh sigmoid erf gelu silu elu softplus pow pow_scalar atan2 lerp addcmul '
     'addcdiv linspace mean prod var std norm logsumexp softmax log_softmax cumprod sum cumsum conv2d avg_pool2d batch_norm linear mm '
-    'bmm matmul addmm conv1d mv dot outer baddbmm addmv cross linalg_cross'.split()
+    'bmm matmul addmm conv1d mv dot outer baddbmm addmv cross linalg_cross einsum'.split()
 )
 # Discontinuous: their results say nothing where an input is approximate.
 STEPS = set(
@@ -154,6 +154,7 @@ CALLS = {
     'result_type': lambda i, a: str(torch.result_type(i[0], i[1] if len(i) > 1 else a['other']))[6:],
     'promote_types': lambda i, a: str(torch.promote_types(a['type1'], a['type2']))[6:],
     'can_cast': lambda i, a: torch.can_cast(a['from_'], a['to']),
+    'einsum': lambda i, a: torch.einsum(a['equation'], *i),
     'cross': lambda i, a: torch.cross(*i, **a),
     'linalg_cross': lambda i, a: torch.linalg.cross(*i, **a),
     'set_grad_enabled': lambda i, a: torch.set_grad_enabled(a['mode']) and None,
@@ -273,7 +274,7 @@ class Case:
             other_types = any(o.dtype != t.dtype for o in self.registers.values() if isinstance(o, torch.Tensor) and self.storage(o) == self.storage(t))
             if tainted and plain_name not in GENTLE or plain_name in APPROXIMATE and other_types:
                 self.unknown.add(self.storage(t))  # errors may grow
-            if 'cross' in plain_name and t.is_floating_point() and not bool((t.abs() < 1e3).all()):
+            if ('cross' in plain_name or plain_name == 'einsum') and t.is_floating_point() and not bool((t.abs() < 1e3).all()):
                 self.unknown.add(self.storage(t))  # differences of large products: one rounding less shows
             if plain_name == 'prod' and t.dtype == torch.float16:
                 self.unknown.add(self.storage(t))  # may overflow in one order and not in another
