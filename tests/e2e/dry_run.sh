@@ -141,6 +141,15 @@ ok "and is then what it takes" holds "$work/said.json" "d['context_bytes'] == 30
 ok "a report is for such a GPU" ends 0 "own  *10.00 GiB .*9.71 GiB" "$weft" dry-run --report "$run" --gpu "$work/own.json"
 ok "in 80 columns" narrow "$work/output" 80
 ok "two of one name" ends 2 "two GPUs are called own" "$weft" dry-run --gpu "$work/own.json" --gpu "$work/own.json" -- true
+changed "$work/own.json" name '"T4"' >"$work/namesake.json"
+ok "be it of one that Weft knows" ends 2 "two GPUs are called T4" "$weft" dry-run --gpu t4 --gpu "$work/namesake.json" -- true
+ok "in any order" ends 2 "two GPUs are called t4" "$weft" dry-run --gpu "$work/namesake.json" --gpu t4 -- true
+set --
+for i in $(seq 32); do
+  changed "$work/own.json" name "\"own$i\"" >"$work/own$i.json"
+  set -- "$@" --gpu "$work/own$i.json"
+done
+ok "more than there is room for" ends 2 "at most 32 devices" "$weft" dry-run "$@" --gpu "$work/own.json" -- true
 ok "a file that isn't there" ends 2 "none.json can't be read: No such file" "$weft" dry-run --gpu "$work/none.json" -- true
 ok "a folder" ends 2 "can't be read\|isn't a description" "$weft" dry-run --gpu "$work" -- true
 printf '{"format": "weft gpu 1",\n"name": }' >"$work/bad.json"

@@ -85,9 +85,13 @@ static const struct argp_option option_table[] = {
 
 /* ---- options ---------------------------------------------------------------------------------------------------------- */
 
-static void add_device(struct argp_state *state, options *o, wf_dry_device d) {
+static void check_room(struct argp_state *state, const options *o) {
   if (o->report.device_count == WF_DRY_DEVICES)
     argp_failure(state, EXIT_MISUSE, 0, "at most %d devices at a time", WF_DRY_DEVICES);
+}
+
+static void add_device(struct argp_state *state, options *o, wf_dry_device d) {
+  check_room(state, o);
   o->devices[o->report.device_count++] = d;
 }
 
@@ -107,22 +111,24 @@ static const char *similar(const char *name, char *text, size_t size) {
 static const wf_gpu *gpu_named(struct argp_state *state, options *o, const char *name) {
   const wf_gpu *g = wf_gpu_find(name);
   char others[256];
-  if (g || o->described_count == WF_DRY_DEVICES) return g;
+  if (g) return g;
   if (!strchr(name, '/') && access(name, F_OK))
     argp_failure(
         state, EXIT_MISUSE, 0,
         "there is no GPU '%s', nor a file of that name%s: --list-gpus lists them; --mem takes any size; --capture describes one in a file",
         name, similar(name, others, sizeof others));
+  check_room(state, o);
   gpu_description *d = &o->described[o->described_count++];
   if (!gpu_description_read(d, name)) exit(EXIT_MISUSE);
-  for (int i = 0; i < o->report.device_count; i++)
-    if (!strcasecmp(o->devices[i].name, d->name))
-      argp_failure(state, EXIT_MISUSE, 0, "two GPUs are called %s: change \"name\" in %s", d->name, name);
   return &d->gpu;
 }
 
 static void add_gpu(struct argp_state *state, options *o, const char *name) {
   const wf_gpu *g = gpu_named(state, o, name);
+  for (int i = 0; i < o->report.device_count;
+       i++) /* one that Weft knows may be asked about twice: its name is the same text */
+    if (o->devices[i].name != g->name && !strcasecmp(o->devices[i].name, g->name))
+      argp_failure(state, EXIT_MISUSE, 0, "two GPUs are called %s: change \"name\" in the file of one", g->name);
   if (!o->gpu) o->gpu = g;
   add_device(state, o, (wf_dry_device){g->name, g->memory_bytes, g->context_bytes, g->major, g->minor});
 }
