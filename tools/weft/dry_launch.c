@@ -172,39 +172,39 @@ static const char *library_for(const char *folder) {
 /* ---- running ---------------------------------------------------------------------------------------------------------- */
 
 /* "FIRST:REST", or FIRST alone. */
-static void put_first(const char *name, const char *first, char separator) {
+static bool put_first(const char *name, const char *first, char separator) {
   const char *rest = getenv(name);
   char *all = NULL;
-  if (asprintf(&all, rest && *rest ? "%s%c%s" : "%s", first, separator, rest) < 0) return;
-  setenv(name, all, 1);
+  if (asprintf(&all, rest && *rest ? "%s%c%s" : "%s", first, separator, rest) < 0) return false;
+  bool good = !setenv(name, all, 1);
   free(all);
+  return good;
 }
 
-static void put_number(const char *name, int64_t value) {
+static bool put_number(const char *name, int64_t value) {
   char text[32];
   snprintf(text, sizeof text, "%lld", (long long)value);
-  setenv(name, text, 1);
+  return !setenv(name, text, 1);
 }
 
-static void set_environment(const dry_launch *l, const char *folder, const char *library) {
-  char path[PATH_MAX];
-  put_first("LD_PRELOAD", library, ':');
-  snprintf(path, sizeof path, "%s/python", folder);
-  put_first("PYTHONPATH", path, ':');
-  setenv("WEFT_DRY_DIR", folder, 1);
-  setenv("WEFT_DRY_GPU", l->gpu->name, 1);
-  unsetenv("WEFT_DRY_ATTRIBUTES");
-  char *attributes = l->described ? gpu_description_attributes(l->described) : NULL;
-  if (attributes) {
-    setenv("WEFT_DRY_TITLE", l->gpu->title, 1);
-    setenv("WEFT_DRY_ATTRIBUTES", attributes, 1);
-  }
+/* Without them the stand-in would take it for a GPU that Weft knows. */
+static bool put_description(const gpu_description *d) {
+  char *attributes = gpu_description_attributes(d);
+  bool good = attributes && !setenv("WEFT_DRY_TITLE", d->title, 1) && !setenv("WEFT_DRY_ATTRIBUTES", attributes, 1);
   free(attributes);
-  put_number("WEFT_DRY_GPUS", l->gpus);
-  put_number("WEFT_DRY_MEM", l->memory_bytes);
-  put_number("WEFT_DRY_CONTEXT", l->context_bytes);
-  put_number("WEFT_DRY_STEPS", l->steps);
-  setenv("WEFT_DRY_EVENTS", l->late ? "lazy" : "eager", 1);
+  return good;
+}
+
+/* False: no memory. */
+static bool set_environment(const dry_launch *l, const char *folder, const char *library) {
+  char path[PATH_MAX];
+  snprintf(path, sizeof path, "%s/python", folder);
+  unsetenv("WEFT_DRY_ATTRIBUTES");
+  return put_first("LD_PRELOAD", library, ':') && put_first("PYTHONPATH", path, ':') &&
+         !setenv("WEFT_DRY_DIR", folder, 1) && !setenv("WEFT_DRY_GPU", l->gpu->name, 1) &&
+         (!l->described || put_description(l->described)) && put_number("WEFT_DRY_GPUS", l->gpus) &&
+         put_number("WEFT_DRY_MEM", l->memory_bytes) && put_number("WEFT_DRY_CONTEXT", l->context_bytes) &&
+         put_number("WEFT_DRY_STEPS", l->steps) && !setenv("WEFT_DRY_EVENTS", l->late ? "lazy" : "eager", 1);
 }
 
 static void redirect(const dry_launch *l) {
@@ -253,9 +253,11 @@ static void become(const dry_launch *l, const char *folder, const char *library,
   signal(SIGTERM, SIG_DFL);
   sigprocmask(SIG_SETMASK, mask, NULL);
   redirect(l);
-  set_environment(l, folder, library);
-  execvp(l->command[0], l->command);
-  int error = errno;
+  int error = ENOMEM;
+  if (set_environment(l, folder, library)) {
+    execvp(l->command[0], l->command);
+    error = errno;
+  }
   while (write(tell, &error, sizeof error) < 0 && errno == EINTR) continue;
   _exit(127);
 }
