@@ -42,12 +42,15 @@ void gpu_description_settle(gpu_description *d) {
 
 /* ---- writing ---------------------------------------------------------------------------------------------------------- */
 
+/* NULL: no memory. */
 static json_t *to_json(const gpu_description *d) {
   json_t *attributes = json_object();
   char key[16];
-  for (int i = 1; attributes && i < GPU_ATTRIBUTES; i++) {
+  for (int i = 1; i < GPU_ATTRIBUTES; i++) {
     snprintf(key, sizeof key, "%d", i);
-    if (d->has[i]) json_object_set_new(attributes, key, json_integer(d->attributes[i]));
+    if (!d->has[i] || !json_object_set_new(attributes, key, json_integer(d->attributes[i]))) continue;
+    json_decref(attributes);
+    return NULL;
   }
   return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:o}", "format", FORMAT, "name", d->name, "title",
                    d->title, "driver", d->driver, "cuda", d->cuda, "captured", d->date, "memory_bytes",
