@@ -176,7 +176,7 @@ static bool from_json(gpu_description *d, json_t *document, const char *path) {
       !read_text(document, "driver", d->driver, sizeof d->driver, path) ||
       !read_text(document, "cuda", d->cuda, sizeof d->cuda, path) ||
       !read_text(document, "captured", d->date, sizeof d->date, path) ||
-      !read_bytes(document, "memory_bytes", 1 << 20, (int64_t)1 << 40, &d->gpu.memory_bytes, path) ||
+      !read_bytes(document, "memory_bytes", LEAST_MEMORY, MOST_MEMORY, &d->gpu.memory_bytes, path) ||
       !read_bytes(document, "context_bytes", 0, d->gpu.memory_bytes, &d->gpu.context_bytes, path))
     return false;
   if (!is_name(d->name)) return bad(path, "\"name\" may have letters, digits, '-', '_' and '.'");

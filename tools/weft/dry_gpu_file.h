@@ -18,6 +18,10 @@ enum {
   GPU_MINOR = 76
 };
 
+/* Of a device, in bytes. */
+#define LEAST_MEMORY ((int64_t)1 << 20)
+#define MOST_MEMORY ((int64_t)1 << 40) /* as many addresses the stand-in has for a device's large blocks */
+
 typedef struct gpu_description {
   wf_gpu gpu; /* its texts are those below */
   char name[48], title[256], source[512];

@@ -34,8 +34,6 @@ enum {
 };
 
 #define DEFAULT_GPU "a100-80" /* what --mem alone is a size of */
-#define LEAST_MEMORY ((int64_t)1 << 20)
-#define MOST_MEMORY ((int64_t)1 << 40) /* as many addresses the stand-in has for a device's large blocks */
 
 typedef enum events_wanted { EVENTS_BOTH, EVENTS_EAGER, EVENTS_LAZY } events_wanted;
 
