@@ -43,6 +43,10 @@ ok "says so" grep -q "what the driver takes for itself is all of it" "$work/outp
 cp -r "$run" "$work/t4" && sed -i 's/"a100-80"\(.*\)"major":8,"minor":0,"memory":84975550464/"t4"\1"major":7,"minor":5,"memory":15633219584/' "$work/t4/events.7.jsonl"
 ok "a report is for the GPU that it ran as" ends 0 "t4 .*14.56 GiB .*14.05 GiB" "$weft" dry-run --report "$work/t4"
 ok "without what it took for itself, if so" ends 0 "t4 .*14.56 GiB .*14.56 GiB" "$weft" dry-run --report "$work/t4" --context 0
+mkdir "$work/t4/late"
+ok "of a second run that left nothing, as of none" ends 0 "late: no program was recorded" "$weft" dry-run --report "$work/t4"
+ok "with what the first one found" grep -q "t4 .*14.56 GiB .*14.05 GiB" "$work/output"
+rmdir "$work/t4/late"
 ok "a size is of that GPU's kind" sh -c '"$1" dry-run --report "$2" --mem 24gb --mem 1e3GiB --json >"$3"' sh "$weft" "$work/t4" "$work/sizes.json"
 ok "whatever the unit" holds "$work/sizes.json" "[(x['memory_bytes'], x['context_bytes']) for x in d['devices']] == [(1000 << 30, 520 << 20), (24 * 10**9, 520 << 20)] and not any('capability' in l for l in d['limits'])"
 ok "as JSON" sh -c '"$1" dry-run --report "$2" --json --gpu t4 --mem 24GiB >"$3"' sh "$weft" "$run" "$work/json"

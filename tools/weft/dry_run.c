@@ -317,6 +317,15 @@ static wf_dry_run *read_run(options *o, const char *folder) {
   return run;
 }
 
+/* Together with a second run; NULL after saying why there is none: what the first one found stays good. */
+static wf_dry_run *read_both(options *o, const char *folder, const char *late) {
+  o->report.late_folder = late;
+  wf_dry_run *run = read_run(o, folder);
+  o->report.late_folder = NULL;
+  if (!run) fail_with_error("dry-run", EXIT_MISUSE);
+  return run;
+}
+
 /* Where memory is shared between streams, once more with events that finish late. Without the program's output, which is known already. */
 static wf_dry_run *run_late(options *o, const dry_launch *launch, const char *folder, wf_dry_run *run) {
   char late[4096];
@@ -329,13 +338,8 @@ static wf_dry_run *run_late(options *o, const dry_launch *launch, const char *fo
     return run;
   }
   if (!dry_launch_run(&again, late)) return run;
-  o->report.late_folder = late;
-  wf_dry_run *both = read_run(o, folder);
-  o->report.late_folder = NULL;
-  if (!both) {
-    fail_with_error("dry-run", EXIT_MISUSE); /* what the first one found stays good */
-    return run;
-  }
+  wf_dry_run *both = read_both(o, folder, late);
+  if (!both) return run;
   wf_dry_free(run);
   return both;
 }
@@ -386,8 +390,8 @@ static int report(const options *o, const wf_dry_run *run) {
 static int report_folder(options *o) {
   char late[4096];
   snprintf(late, sizeof late, "%s/late", o->folder);
-  if (!access(late, F_OK)) o->report.late_folder = late;
-  wf_dry_run *run = read_run(o, o->folder);
+  wf_dry_run *run = access(late, F_OK) ? NULL : read_both(o, o->folder, late);
+  if (!run) run = read_run(o, o->folder);
   if (!run) return fail_with_error("dry-run", EXIT_MISUSE);
   int code = report(o, run);
   wf_dry_free(run);
