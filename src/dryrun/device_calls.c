@@ -124,7 +124,8 @@ DRY_API int cuMemGetInfo_v2(size_t *left, size_t *total) {
 
 DRY_API int cuDevicePrimaryCtxRetain(void **context, int device) {
   if (!is_device(device)) return DRY_INVALID_DEVICE;
-  wf__dry_make_context(device);
+  int code = wf__dry_use_device(device);
+  if (code != DRY_OK) return code;
   *context = &contexts[device];
   return DRY_OK;
 }

@@ -10,7 +10,7 @@ static void count_memory(const char *kind, const char *what, int device, size_t 
 static int get(void **address, size_t bytes, const char *what) {
   int device = wf__dry_current_device();
   if (!address) return wf__dry_error(DRY_INVALID_VALUE);
-  int code = wf__dry_use_device();
+  int code = wf__dry_use_device(device);
   if (code == DRY_OK) code = wf__dry_device_get(device, bytes, address);
   if (code == DRY_OK && bytes) count_memory("malloc", what, device, bytes);
   return wf__dry_error(code);
@@ -86,8 +86,9 @@ DRY_API void weft_dry_memory(int number, size_t *left, size_t *total) {
 }
 DRY_API int cudaMemGetInfo(size_t *left, size_t *total) {
   size_t now, all;
-  wf__dry_make_context(wf__dry_current_device());
-  weft_dry_memory(wf__dry_number(wf__dry_current_device()), &now, &all);
+  int device = wf__dry_current_device(), code = wf__dry_use_device(device);
+  if (code != DRY_OK) return code;
+  weft_dry_memory(wf__dry_number(device), &now, &all);
   if (left) *left = now;
   if (total) *total = all;
   return DRY_OK;

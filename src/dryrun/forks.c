@@ -6,10 +6,10 @@
 
 static atomic_bool used, inherited;
 
-int wf__dry_use_device(void) {
+int wf__dry_use_device(int device) {
   if (!atomic_load(&inherited)) {
     atomic_store(&used, true);
-    wf__dry_make_context(wf__dry_current_device());
+    wf__dry_make_context(device);
     return DRY_OK;
   }
   wf__dry_limit("CUDA in a forked process",

@@ -176,7 +176,7 @@ DRY_API int __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared, 
 
 static int launch(const void *function, dim3 grid, dim3 block, void *stream) {
   enum { INVALID_CONFIGURATION = 9 };
-  int code = wf__dry_use_device();
+  int code = wf__dry_use_device(wf__dry_current_device());
   if (code != DRY_OK) return code;
   if (!wf__dry_stream_of(stream)) return wf__dry_error(DRY_INVALID_HANDLE);
   uint64_t threads = (uint64_t)block.x * block.y * block.z;

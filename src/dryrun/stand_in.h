@@ -81,8 +81,8 @@ void wf__dry_check_imports(void);
 
 /* ---- forks.c ---- */
 
-/* Before anything that needs a device's context; other than DRY_OK it is the call's answer: a forked child's parent has one. */
-int wf__dry_use_device(void);
+/* Before anything that needs the device's context; other than DRY_OK it is the call's answer: a forked child's parent has one. */
+int wf__dry_use_device(int device);
 
 /* ---- cuda_errors.c ---- */
 

@@ -65,7 +65,7 @@ static bool blocks(const transfer *t, end to, end from) {
 
 static int run(const transfer *t) {
   wf__dry_stream *stream = wf__dry_stream_of(t->stream);
-  int code = wf__dry_use_device();
+  int code = wf__dry_use_device(wf__dry_current_device());
   if (code != DRY_OK) return code;
   if (!stream) return wf__dry_error(DRY_INVALID_HANDLE);
   size_t bytes = t->width * t->height;
@@ -146,7 +146,7 @@ DRY_API int cudaMemcpyFromSymbol(void *to, const void *symbol, size_t bytes, siz
 /* `value` in elements of so many bytes, `count` of them. */
 static int fill(void *at, uint32_t value, size_t element, size_t count, void *stream) {
   size_t bytes = element * count;
-  int code = wf__dry_use_device();
+  int code = wf__dry_use_device(wf__dry_current_device());
   if (code != DRY_OK) return code;
   if (!wf__dry_stream_of(stream)) return wf__dry_error(DRY_INVALID_HANDLE);
   if (!bytes) return DRY_OK;

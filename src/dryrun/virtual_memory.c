@@ -68,7 +68,7 @@ DRY_API int cuMemCreate(uint64_t *handle, size_t bytes, const properties *p, uns
     return DRY_NOT_SUPPORTED;
   }
   if (p->device < 0 || p->device >= wf__dry_settings_get()->devices) return DRY_INVALID_DEVICE;
-  int code = wf__dry_use_device();
+  int code = wf__dry_use_device(p->device);
   if (code == DRY_OK) code = wf__dry_physical_get(p->device, bytes);
   if (code != DRY_OK) return code;
   physical *made = wf__dry_handle_new(DRY_PHYSICAL, sizeof *made);

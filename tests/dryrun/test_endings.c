@@ -36,6 +36,7 @@ int cudaLaunchKernel(const void *function, dim3 grid, dim3 block, void **argumen
 void **__cudaRegisterFatBinary(void *image);
 void __cudaRegisterFunction(void **image, const char *host, char *device_function, const char *name);
 int cudaMemset(void *at, int value, size_t bytes);
+int cudaMemGetInfo(size_t *left, size_t *total);
 int cudaGetDeviceCount(int *count);
 int cudaDeviceGetPCIBusId(char *text, int bytes, int device);
 void weft_dry_step(void);
@@ -268,6 +269,8 @@ static void a_child_of_one_that_used_a_gpu_can_use_none(void **state) {
   int status;
   json_decref(run_child("late fork", &status));
   assert_int_equal(status, 0);
+  json_decref(run_child("fork after a question", &status));
+  assert_int_equal(status, 0);
 }
 
 /* The device is a T4, 7.5. */
@@ -415,18 +418,22 @@ static void child_sees(void) {
   _exit(none == !count ? count * 16 + first - 1 : 255);
 }
 
-/* Its child's rows say what the grandchild did. */
-static void child_forks(bool late) {
-  void *a, *b;
+/* Its child's rows say what the grandchild did. What there is of memory is a question that makes a context, too. */
+static void child_forks(bool allocates, bool asks) {
+  void *a = NULL, *b;
+  size_t left, total;
+  bool late = allocates || asks;
   char path[512], line[8192];
   int count = 0, status = 1;
   weft_dry_step();
-  if (late) cudaMalloc(&a, 2 * MIB);
+  if (allocates) cudaMalloc(&a, 2 * MIB);
+  if (asks) cudaMemGetInfo(&left, &total);
   pid_t child = fork();
   if (!child) {
     setenv("CUDA_VISIBLE_DEVICES", "1", 1);
     int expected = late ? 3 : 0; /* cudaErrorInitializationError */
     bool right = cudaMalloc(&b, 4 * MIB) == expected && cudaMemset(late ? a : b, 0, 4) == expected;
+    right &= cudaMemGetInfo(&left, &total) == expected;
     right &= weft_dry_steps() == 0 && !cudaGetDeviceCount(&count) && count == (late ? 2 : 1);
     _exit(right ? 0 : 1);
   }
@@ -461,8 +468,9 @@ int main(int count, char **arguments) {
     if (!strcmp(arguments[count - 1], "name")) child_names();
     if (!strcmp(arguments[count - 1], "uncoded")) child_has_no_code();
     if (!strcmp(arguments[count - 1], "visible")) child_sees();
-    if (!strcmp(arguments[count - 1], "fork")) child_forks(false);
-    if (!strcmp(arguments[count - 1], "late fork")) child_forks(true);
+    if (!strcmp(arguments[count - 1], "fork")) child_forks(false, false);
+    if (!strcmp(arguments[count - 1], "late fork")) child_forks(true, false);
+    if (!strcmp(arguments[count - 1], "fork after a question")) child_forks(false, true);
     return 0;
   }
   snprintf(folder, sizeof folder, "%s", getenv("WEFT_DRY_DIR"));
