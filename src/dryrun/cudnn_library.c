@@ -1,11 +1,11 @@
 /* cuDNN's description of a device is a JSON object of CUDA's attributes, which cudnnBackendGetAttribute gives on a machine that has the device
- * (CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, since 9.8). Here it is written from the attributes that the stand-in gives the program, so it needs no device; what a
- * later release asks for beyond that, its cuDNN refuses, and then the work spaces aren't counted, and the report says so. */
+ * (CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, since 9.8). Here it is written from the attributes that the stand-in gives the program, so it needs no
+ * device. A later release that asks for more refuses it: then the work spaces aren't counted, and the report says so. */
 #include <pthread.h>
-#include <stdio.h>
 #include <string.h>
 #include "dryrun/cudnn_library.h"
 #include "dryrun/stand_in.h"
+#include "format/json_writer.h"
 
 /* Its names, and cudaDeviceAttr. */
 static const struct {
@@ -30,7 +30,7 @@ static const struct {
     {"l2CacheSize", 38},
 };
 
-static char text[2048];
+static char *text; /* NULL: no memory */
 
 static int attribute(int number) {
   int value = 0;
@@ -38,17 +38,34 @@ static int attribute(int number) {
   return value;
 }
 
+static void put_three(wf__json *json, const char *key, int first) {
+  wf__json_key(json, key);
+  wf__json_array(json);
+  for (int i = 0; i < 3; i++) wf__json_int(json, attribute(first + i));
+  wf__json_array_end(json);
+}
+
 static void write_text(void) {
   const wf__dry_settings *s = wf__dry_settings_get();
-  size_t at = (size_t)snprintf(text, sizeof text, "{\"maxGridSize\":[%d,%d,%d],\"maxBlockSize\":[%d,%d,%d]",
-                               attribute(5), attribute(6), attribute(7), attribute(2), attribute(3), attribute(4));
+  wf__text out = {0};
+  wf__json json;
+  wf__json_begin(&json, &out, NULL, 0);
+  wf__json_object(&json);
+  put_three(&json, "maxGridSize", 5);
+  put_three(&json, "maxBlockSize", 2);
   for (size_t i = 0; i < sizeof attributes / sizeof *attributes; i++)
-    at += (size_t)snprintf(text + at, sizeof text - at, ",\"%s\":%d", attributes[i].name,
-                           attribute(attributes[i].attribute));
-  snprintf(text + at, sizeof text - at,
-           ",\"smCountOrigin\":0,\"oversizedSharedMemoryPerBlock\":0,\"cudaDeviceId\":0,\"totalGlobalMem\":%lld,"
-           "\"deviceVer\":%d,\"driverVer\":%d,\"deviceName\":\"%s\"}",
-           (long long)s->memory, s->gpu.major * 100 + s->gpu.minor * 10, wf__dry_runtime(), s->gpu.title);
+    wf__json_member_int(&json, attributes[i].name, attribute(attributes[i].attribute));
+  wf__json_member_int(&json, "smCountOrigin", 0);
+  wf__json_member_int(&json, "oversizedSharedMemoryPerBlock", 0);
+  wf__json_member_int(&json, "cudaDeviceId", 0);
+  wf__json_member_int(&json, "totalGlobalMem", s->memory);
+  wf__json_member_int(&json, "deviceVer", s->gpu.major * 100 + s->gpu.minor * 10);
+  wf__json_member_int(&json, "driverVer", wf__dry_runtime());
+  wf__json_member_string(&json, "deviceName", s->gpu.title);
+  wf__json_object_end(&json);
+  if (!wf__json_end(&json)) text = wf__text_take(&out);
+  wf__text_release(&out);
+  if (!text) wf_error_take();
 }
 
 static pthread_once_t text_once = PTHREAD_ONCE_INIT, library_once = PTHREAD_ONCE_INIT;
@@ -80,6 +97,7 @@ static void find_library(void) {
   };
   if (!found.create || !found.destroy || !found.set || !found.get || !found.finalize) return;
   const char *device = wf__cudnn_device_text();
+  if (!device) return;
   wf__dry_inside++;
   if (found.create(DEVICE_DESCRIPTOR, &found.device) != DRY_OK) found.device = NULL;
   else if (found.set(found.device, DEVICE_TEXT, CUDNN_CHAR, (int64_t)strlen(device) + 1, device) == DRY_OK &&

@@ -29,7 +29,7 @@ typedef struct wf__cudnn_library {
 
 /* NULL: it is older than 9.8, which knows no descriptions of devices, or it doesn't take this one, or there is none. */
 const wf__cudnn_library *wf__cudnn_library_get(void);
-/* The chosen GPU, in a form that cudnnBackendSetAttribute takes. NUL-terminated. */
+/* The chosen GPU, in a form that cudnnBackendSetAttribute takes, ended by a zero. NULL: no memory, and then there is no library either. */
 const char *wf__cudnn_device_text(void);
 
 #endif

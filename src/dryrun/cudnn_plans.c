@@ -181,8 +181,8 @@ DRY_API int cudnnBackendGetAttribute(void *descriptor, int attribute, int type, 
   if (!real) return get_nothing(attribute, type, room, count, elements);
   if (attribute == WORKSPACE_OF_PLAN)
     wf__dry_limit("cuDNN",
-                  "work space of its plans is what its own heuristics choose for this GPU as data sheets describe it; "
-                  "not compared with that GPU");
+                  "work space of its plans is what its own heuristics choose for this GPU as it is described; not "
+                  "compared with that GPU");
   wf__dry_inside++;
   int status = real->get(descriptor, attribute, type, room, count, elements);
   wf__dry_inside--;

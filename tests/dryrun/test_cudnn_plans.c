@@ -60,6 +60,31 @@ static void the_device_is_described_by_its_attributes(void **state) {
   cudnnBackendDestroyDescriptor(d);
 }
 
+/* In a process of its own, since the device is described once. */
+static void child_is_described_by_a_file(void) {
+  void *d = made(DEVICE);
+  json_t *device = json_loads(fake.device(), 0, NULL);
+  assert_non_null(device);
+  assert_int_equal(json_integer_value(json_object_get(device, "deviceVer")), 860);
+  assert_string_equal(json_string_value(json_object_get(device, "deviceName")), "The \"best\" \\");
+  json_decref(device);
+  cudnnBackendDestroyDescriptor(d);
+}
+
+static void a_title_may_have_any_characters(void **state) {
+  int status;
+  pid_t child = fork();
+  if (!child) {
+    setenv("WEFT_DRY_GPU", "own", 1);
+    setenv("WEFT_DRY_TITLE", "The \"best\" \\", 1);
+    setenv("WEFT_DRY_ATTRIBUTES", "16=10,75=8,76=6", 1);
+    execl("/proc/self/exe", "described", (char *)NULL);
+    _exit(2);
+  }
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_int_equal(status, 0);
+}
+
 static void heuristics_are_asked_for_that_device(void **state) {
   int mode = 0;
   void *h = made(HEURISTICS), *graph = made(GRAPH);
@@ -177,8 +202,10 @@ int main(int count, char **arguments) {
   if (!getenv("WEFT_DRY_DIR")) restart(arguments);
   if (!load_fake()) return 1;
   if (!strcmp(arguments[0], "child")) return child_asks_for_work_space(), 0;
+  if (!strcmp(arguments[0], "described")) return child_is_described_by_a_file(), 0;
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_device_is_described_by_its_attributes),
+      cmocka_unit_test(a_title_may_have_any_characters),
       cmocka_unit_test(heuristics_are_asked_for_that_device),
       cmocka_unit_test(a_plan_has_the_librarys_work_space_and_no_handle),
       cmocka_unit_test(a_device_by_handle_is_the_same_device),
