@@ -100,9 +100,8 @@ bool wf__dry_attribute(int attribute, int device, int *value) {
   const wf__dry_settings *s = wf__dry_settings_get();
   *value = 0;
   if (attribute <= 0 || attribute >= DRY_ATTRIBUTES) return false;
-  bool known = changing(&s->gpu, attribute, device, value) || fixed_one(attribute, value);
-  bool own = attribute == PCI_BUS || (fixed_one(attribute, value) && !*value);
-  if (known && !own && s->described[attribute]) *value = s->attributes[attribute];
+  bool has = changing(&s->gpu, attribute, device, value) ? attribute != PCI_BUS : fixed_one(attribute, value) && *value;
+  if (has && s->described[attribute]) *value = s->attributes[attribute];
   return true; /* what isn't listed is a feature that isn't there */
 }
 

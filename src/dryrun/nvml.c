@@ -7,7 +7,6 @@
 enum { NVML_OK = 0, NVML_INVALID = 2, NVML_NOT_FOUND = 6 };
 
 int cudaRuntimeGetVersion(int *version);
-int cuDeviceTotalMem_v2(size_t *bytes, int device);
 int cuDeviceGetName(char *name, int bytes, int device);
 int cuDeviceComputeCapability(int *major, int *minor, int device);
 

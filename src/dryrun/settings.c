@@ -1,6 +1,5 @@
 /* The settings of the run, from the environment, and which CUDA runtime the program was linked with. */
 #define _GNU_SOURCE
-#include <ctype.h>
 #include <dlfcn.h>
 #include <limits.h>
 #include <link.h>
@@ -111,9 +110,9 @@ DRY_API int weft_dry_devices(void) {
 }
 
 /* A GPU that was described by a file: what it says of itself, as "16=132,75=9". */
-static bool read_description(wf__dry_settings *s) {
+static void read_description(wf__dry_settings *s) {
   const char *name = getenv("WEFT_DRY_GPU"), *title = getenv("WEFT_DRY_TITLE"), *at = getenv("WEFT_DRY_ATTRIBUTES");
-  if (!name || !title || !at || !*at) return false;
+  if (!name || !title || !at || !*at) return;
   while (*at) {
     char *end;
     long attribute = strtol(at, &end, 10), value = *end == '=' ? strtol(end + 1, &end, 10) : 0;
@@ -131,7 +130,6 @@ static bool read_description(wf__dry_settings *s) {
                     .multiprocessors = s->attributes[16],
                     .l2_bytes = s->attributes[38],
                     .source = ""};
-  return true;
 }
 
 static void read_environment(void) {
