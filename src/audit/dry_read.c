@@ -1,4 +1,5 @@
-/* Reads the folder of a dry run: launch.jsonl of the command that started it, events.PID.jsonl of the stand-in driver, roles.PID.jsonl of the watching Python, one JSON object a line.
+/* Reads the folder of a dry run: launch.jsonl of the command that started it, events.PID.jsonl of the stand-in driver, roles.PID.jsonl of the
+ * watching Python, one JSON object a line.
  * What is damaged (a process may be killed while it writes) is passed over and counted. */
 #include <dirent.h>
 #include <errno.h>
@@ -227,7 +228,8 @@ static wf_status add_launch(reader *r, const fields *f) {
   if (strcmp(kind, "asked") || run->asked_count == WF_DRY_DEVICES) return WF_OK;
   char *name = wf__strdup(wf__dry_string(run, f->name));
   if (!name) return WF_NO_MEMORY;
-  run->asked[run->asked_count++] = (wf_dry_device){name, f->memory, f->context, (int)f->major, (int)f->minor};
+  run->asked[run->asked_count++] =
+      (wf_dry_device){wf__text_plain(name), f->memory, f->context, (int)f->major, (int)f->minor};
   return WF_OK;
 }
 

@@ -101,8 +101,8 @@ typedef struct wf__kineto {
   int peak_count;
 } wf__kineto;
 
-/* Reads a trace and puts it in order; progress is told now and then, and where it stops the reading, what was read is there. Errors: WF_IO for what can't be read, WF_VALUE for what is something else, each with what to
- * do as the hint; WF_NO_MEMORY. Close it in any case. */
+/* Reads a trace and puts it in order; `progress` is told now and then, and where it stops the reading, what was read is there. Errors: WF_IO
+ * for what can't be read, WF_VALUE for what is something else, each with what to do as the hint; WF_NO_MEMORY. Close it in any case. */
 wf_status wf__kineto_read(wf__kineto *k, const char *path, wf__progress progress, void *context);
 void wf__kineto_close(wf__kineto *k);
 
