@@ -1,5 +1,5 @@
-/* What a forked child can do with CUDA: all of it as long as its parent did nothing with a device, and nothing after that. The real driver's state
- * doesn't survive a fork; each of its calls then fails with "initialization error". */
+/* What a forked child can do with CUDA: all of it as long as its parent did nothing with a device, nothing with a device after that. The real
+ * driver's state doesn't survive a fork: its calls then fail with "initialization error". */
 #include <pthread.h>
 #include <stdatomic.h>
 #include "dryrun/stand_in.h"

@@ -6,8 +6,9 @@
 
 typedef struct wf__ahead {
   const char *row;
-  int64_t stride, length, rows,
-      at; /* bytes from row to row and of each; rows that are left; bytes of the first that were asked for */
+  int64_t stride, length; /* bytes from row to row, and of each */
+  int64_t rows;           /* that are left */
+  int64_t at;             /* bytes of the first that were asked for */
 } wf__ahead;
 
 /* A row into the first cache. gcc 12 takes a function that does nothing but prefetch for one without effect, and leaves its calls out: the empty
