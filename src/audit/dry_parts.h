@@ -22,6 +22,7 @@ typedef enum wf__dry_kind {
   WF__DRY_LIBRARY,
   WF__DRY_LIMIT,   /* an entry point that isn't really modelled */
   WF__DRY_READ,    /* a line that read device memory, as zeros */
+  WF__DRY_ASKED,   /* work space that a library asked for; "what" is its size, so that each is a row */
   WF__DRY_UNCODED, /* launches of kernels without code for the device; "what" is what they have code for */
   WF__DRY_KINDS
 } wf__dry_kind;
@@ -38,12 +39,13 @@ typedef struct wf__dry_row {
 typedef enum wf__dry_role {
   WF__DRY_PARAMETERS,
   WF__DRY_GRADIENTS,
+  WF__DRY_BUCKETS,   /* that DistributedDataParallel adds gradients up in */
   WF__DRY_OPTIMIZER, /* state */
   WF__DRY_BUFFERS,
   WF__DRY_FORWARD,   /* activations, inputs, whatever else Python asked for */
   WF__DRY_BACKWARD,  /* asked for by autograd's own thread */
   WF__DRY_STEP,      /* temporaries of the optimizer */
-  WF__DRY_WORKSPACE, /* cuBLAS's */
+  WF__DRY_WORKSPACE, /* cuBLAS's, cuDNN's, cuFFT's */
   WF__DRY_ROLES
 } wf__dry_role;
 

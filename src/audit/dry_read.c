@@ -127,9 +127,10 @@ static int number_of(const char *const *names, int n, const char *name) {
 
 static wf_status add_event(reader *r, const fields *f) {
   static const char *const kinds[WF__DRY_KINDS] = {
-      [WF__DRY_COPY] = "copy", [WF__DRY_FILL] = "fill",      [WF__DRY_SYNC] = "sync",       [WF__DRY_MALLOC] = "malloc",
-      [WF__DRY_FREE] = "free", [WF__DRY_LAUNCH] = "launch",  [WF__DRY_LIBRARY] = "library", [WF__DRY_LIMIT] = "limit",
-      [WF__DRY_READ] = "read", [WF__DRY_UNCODED] = "uncoded"};
+      [WF__DRY_COPY] = "copy",       [WF__DRY_FILL] = "fill",      [WF__DRY_SYNC] = "sync",
+      [WF__DRY_MALLOC] = "malloc",   [WF__DRY_FREE] = "free",      [WF__DRY_LAUNCH] = "launch",
+      [WF__DRY_LIBRARY] = "library", [WF__DRY_LIMIT] = "limit",    [WF__DRY_READ] = "read",
+      [WF__DRY_ASKED] = "workspace", [WF__DRY_UNCODED] = "uncoded"};
   wf__dry_process *p = &r->run->processes.at[r->process];
   const char *kind = wf__dry_string(r->run, f->kind);
   if (!strcmp(kind, "run")) {

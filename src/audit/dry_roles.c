@@ -10,16 +10,21 @@
 #define WORKSPACE_BYTES \
   8519680 /* 4096 KiB * 2 + 16 KiB * 8: PyTorch's default for cuBLAS, by no chance a tensor's size */
 #define WORKSPACE_9_0_BYTES (32 << 20) /* on capability 9.0 and later */
-#define WORKSPACE_EVENTS 8             /* of which the workspace lives this long at most: one product */
+#define WORKSPACE_EVENTS 8 /* of which the workspace lives this long at most: one product, one convolution */
 #define UNKNOWN WF__DRY_ROLES
 
 static const struct {
   const char *name, *key;
 } roles[WF__DRY_ROLES] = {
-    [WF__DRY_PARAMETERS] = {"parameters", "parameters"},          [WF__DRY_GRADIENTS] = {"gradients", "gradients"},
-    [WF__DRY_OPTIMIZER] = {"optimizer state", "optimizer_state"}, [WF__DRY_BUFFERS] = {"buffers", "buffers"},
-    [WF__DRY_FORWARD] = {"activations", "activations"},           [WF__DRY_BACKWARD] = {"backward pass", "backward"},
-    [WF__DRY_STEP] = {"optimizer's step", "optimizer_step"},      [WF__DRY_WORKSPACE] = {"workspace", "workspace"},
+    [WF__DRY_PARAMETERS] = {"parameters", "parameters"},
+    [WF__DRY_GRADIENTS] = {"gradients", "gradients"},
+    [WF__DRY_BUCKETS] = {"gradient buckets", "gradient_buckets"},
+    [WF__DRY_OPTIMIZER] = {"optimizer state", "optimizer_state"},
+    [WF__DRY_BUFFERS] = {"buffers", "buffers"},
+    [WF__DRY_FORWARD] = {"activations", "activations"},
+    [WF__DRY_BACKWARD] = {"backward pass", "backward"},
+    [WF__DRY_STEP] = {"optimizer's step", "optimizer_step"},
+    [WF__DRY_WORKSPACE] = {"workspace", "workspace"},
 };
 
 const char *wf__dry_role_name(wf__dry_role role) { return role < WF__DRY_ROLES ? roles[role].name : "?"; }
@@ -38,6 +43,8 @@ typedef struct finder {
   const wf__history *h;
   placed *at;       /* the lives, by address and birth */
   uint32_t *module; /* by life: path of the module that ran, or whose parameter it is or belongs to */
+  int64_t *asked;   /* sizes of work space that libraries asked for, the smallest first */
+  size_t asked_count;
 } finder;
 
 static int by_address(const void *a, const void *b) {
@@ -122,9 +129,34 @@ static bool in_optimizer(const wf_snapshot *s, uint32_t stack) {
   return false;
 }
 
-static bool is_workspace(const wf__block_life *b) {
+/* DistributedDataParallel makes its buckets itself, in no module and no function beneath it. */
+static bool in_ddp(const wf_snapshot *s, uint32_t stack) {
+  return wf__snap_depth(s, stack) &&
+         strstr(wf__snap_text(s, wf__snap_frame_at(s, stack, 0).file), "torch/nn/parallel/distributed.py");
+}
+
+static int by_size(const void *a, const void *b) {
+  int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+  return x < y ? -1 : x > y;
+}
+
+static wf_status take_asked(finder *f) {
+  const wf_dry_run *r = f->run;
+  f->asked = wf__malloc((r->rows.n + 1) * sizeof *f->asked);
+  if (!f->asked) return WF_NO_MEMORY;
+  for (size_t i = 0; i < r->rows.n; i++)
+    if (r->rows.at[i].kind == WF__DRY_ASKED && r->rows.at[i].count > 0)
+      f->asked[f->asked_count++] = r->rows.at[i].bytes / r->rows.at[i].count;
+  if (f->asked_count) qsort(f->asked, f->asked_count, sizeof *f->asked, by_size);
+  return WF_OK;
+}
+
+static bool is_workspace(const finder *f, const wf__block_life *b) {
   if (b->requested == WORKSPACE_BYTES) return true;
-  return b->requested == WORKSPACE_9_0_BYTES && b->died - b->born <= WORKSPACE_EVENTS;
+  if (b->died - b->born > WORKSPACE_EVENTS) return false;
+  int64_t size = (int64_t)b->requested;
+  return b->requested == WORKSPACE_9_0_BYTES ||
+         (f->asked_count && bsearch(&size, f->asked, f->asked_count, sizeof size, by_size));
 }
 
 /* A block that lives on when a step ends. The last of the steps is what came behind them, it ends with the program. */
@@ -173,18 +205,16 @@ static wf_status infer_gradients(finder *f) {
 
 static wf_status name_the_rest(finder *f) {
   const wf_snapshot *s = f->h->snapshot;
-  uint8_t *optimizer = wf__calloc((size_t)s->stacks.count + 1, 1);
-  if (!optimizer) return WF_NO_MEMORY;
-  for (uint32_t i = 0; i < s->stacks.count; i++) optimizer[i] = in_optimizer(s, i);
+  uint8_t *by_stack = wf__malloc((size_t)s->stacks.count + 1);
+  if (!by_stack) return WF_NO_MEMORY;
+  for (uint32_t i = 0; i < s->stacks.count; i++)
+    by_stack[i] = in_optimizer(s, i) ? WF__DRY_STEP : in_ddp(s, i) ? WF__DRY_BUCKETS : WF__DRY_FORWARD;
   for (size_t i = 0; i < f->h->blocks.n; i++) {
     const wf__block_life *b = &f->h->blocks.at[i];
     if (f->d->role[i] != UNKNOWN) continue;
-    f->d->role[i] = is_workspace(b)       ? WF__DRY_WORKSPACE
-                    : !b->stack           ? WF__DRY_BACKWARD
-                    : optimizer[b->stack] ? WF__DRY_STEP
-                                          : WF__DRY_FORWARD;
+    f->d->role[i] = is_workspace(f, b) ? WF__DRY_WORKSPACE : !b->stack ? WF__DRY_BACKWARD : by_stack[b->stack];
   }
-  wf__release(optimizer);
+  wf__release(by_stack);
   return WF_OK;
 }
 
@@ -306,6 +336,7 @@ static wf_status find(finder *f) {
   for (size_t i = 0; i < n; i++) f->at[i] = (placed){f->h->blocks.at[i].address, f->h->blocks.at[i].born, (uint32_t)i};
   if (n) qsort(f->at, n, sizeof *f->at, by_address);
   WF__TRY(take_notes(f));
+  WF__TRY(take_asked(f));
   take_seen(f);
   WF__TRY(infer_gradients(f));
   WF__TRY(name_the_rest(f));
@@ -317,5 +348,6 @@ wf_status wf__dry_find_roles(wf_dry_run *run) {
   wf_status status = find(&f);
   wf__release(f.at);
   wf__release(f.module);
+  wf__release(f.asked);
   return status;
 }

@@ -51,17 +51,30 @@ void wf__dry_contents_put(const void *address, const void *data, size_t bytes) {
   wf__dry_unlock(DRY_LOCK_CONTENTS);
 }
 
+/* The content that has this address; NULL: none. */
+static const content *content_at(uintptr_t address) {
+  for (int i = 0; i < atomic_load(&contents.count); i++)
+    if (address - contents.list[i].start < contents.list[i].bytes) return &contents.list[i];
+  return NULL;
+}
+
+/* Copies what is known from an address on, through parts that came from several places, one behind the other; returns how many bytes that are. */
+static size_t copy_known(uintptr_t address, char *to, size_t bytes) {
+  size_t done = 0;
+  for (const content *c; done < bytes && (c = content_at(address + done));) {
+    size_t offset = address + done - c->start, n = c->bytes - offset;
+    if (n > bytes - done) n = bytes - done;
+    if (to) memcpy(to + done, c->data + offset, n);
+    done += n;
+  }
+  return done;
+}
+
 bool wf__dry_contents_get(const void *address, void *to, size_t bytes) {
-  bool found = false;
   if (!atomic_load(&contents.count)) return false;
   wf__dry_lock(DRY_LOCK_CONTENTS);
-  for (int i = 0; i < atomic_load(&contents.count) && !found; i++) {
-    const content *c = &contents.list[i];
-    uintptr_t offset = (uintptr_t)address - c->start;
-    if (offset > c->bytes || bytes > c->bytes - offset) continue;
-    memcpy(to, c->data + offset, bytes);
-    found = true;
-  }
+  bool found = copy_known((uintptr_t)address, NULL, bytes) == bytes;
+  if (found) copy_known((uintptr_t)address, to, bytes);
   wf__dry_unlock(DRY_LOCK_CONTENTS);
   return found;
 }

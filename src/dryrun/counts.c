@@ -104,6 +104,14 @@ void wf__dry_count(const wf__dry_happening *happening) {
   wf__dry_unlock(DRY_LOCK_COUNTS);
 }
 
+void wf__dry_work_space(int64_t bytes) {
+  char size[24]; /* rows are told apart by name */
+  snprintf(size, sizeof size, "%lld", (long long)bytes);
+  if (bytes > 0)
+    wf__dry_count(
+        &(wf__dry_happening){.kind = "workspace", .what = size, .bytes = bytes, .device = wf__dry_current_device()});
+}
+
 void wf__dry_limit(const char *what, const char *why) { wf__dry_limit_up_to(what, why, 0); }
 void wf__dry_limit_up_to(const char *what, const char *why, int64_t bytes) {
   if (wf__dry_inside) return;

@@ -186,6 +186,8 @@ DRY_API int cudnnBackendGetAttribute(void *descriptor, int attribute, int type, 
   wf__dry_inside++;
   int status = real->get(descriptor, attribute, type, room, count, elements);
   wf__dry_inside--;
+  if (status == DRY_OK && attribute == WORKSPACE_OF_PLAN && room > 0 && elements && !wf__dry_inside)
+    wf__dry_work_space(*(const int64_t *)elements);
   return status;
 }
 

@@ -15,6 +15,7 @@ static int plan(int64_t elements, int64_t complex_bytes, size_t *work) {
                       "work areas of its plans are counted once the size of what is transformed, as complex numbers: "
                       "the least that its documentation names; 8 times that is the most",
                       MOST_TIMES * least);
+  wf__dry_work_space(least);
   if (work) *work = (size_t)least;
   return DRY_OK;
 }

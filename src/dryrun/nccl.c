@@ -1,5 +1,5 @@
 /* NCCL: communicators, and collectives that count what they would move. Those on few integers really move them, between processes of one machine: programs
- * compare shapes and counts with them and would stop at zeros. */
+ * compare shapes and counts with them and would stop at zeros. What single ranks send is in nccl_pairs.c. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
@@ -9,12 +9,12 @@
 enum { INT8 = 0, UINT8, INT32, UINT32, INT64, UINT64, HALF, FLOAT, DOUBLE, BFLOAT16 };
 enum { SUM = 0, PRODUCT, MAXIMUM, MINIMUM, AVERAGE, CUSTOM };
 
-static size_t bytes_of(int type) {
+size_t wf__dry_nccl_bytes(int type) {
   static const size_t bytes[] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2};
   return type >= 0 && type <= BFLOAT16 ? bytes[type] : 1;
 }
 
-static wf__dry_comm *comm_of(void *handle) { return wf__dry_handle(handle, DRY_COMM); }
+wf__dry_comm *wf__dry_comm_of(void *handle) { return wf__dry_handle(handle, DRY_COMM); }
 
 /* ---- communicators ---- */
 
@@ -53,7 +53,7 @@ static bool is_apart(const wf__dry_comm *comm) { return !comm->local || comm->ra
 
 /* Ranks of one colour make a communicator, in the order of their keys. */
 DRY_API int ncclCommSplit(void *handle, int color, int key, void **made, void *config) {
-  wf__dry_comm *comm = comm_of(handle);
+  wf__dry_comm *comm = wf__dry_comm_of(handle);
   *made = NULL;
   if (!comm) return NCCL_INVALID_ARGUMENT;
   if (!is_apart(comm)) {
@@ -81,17 +81,17 @@ DRY_API int ncclCommSplit(void *handle, int color, int key, void **made, void *c
 }
 
 static int leave(void *handle) {
-  wf__dry_comm *comm = comm_of(handle);
+  wf__dry_comm *comm = wf__dry_comm_of(handle);
   if (comm) wf__dry_comm_free(comm);
   return comm ? NCCL_OK : NCCL_INVALID_ARGUMENT;
 }
 DRY_API int ncclCommDestroy(void *comm) { return leave(comm); }
 DRY_API int ncclCommAbort(void *comm) { return leave(comm); }
-DRY_API int ncclCommFinalize(void *comm) { return comm_of(comm) ? NCCL_OK : NCCL_INVALID_ARGUMENT; }
+DRY_API int ncclCommFinalize(void *comm) { return wf__dry_comm_of(comm) ? NCCL_OK : NCCL_INVALID_ARGUMENT; }
 DRY_API int ncclCommGetAsyncError(void *comm, int *error) { return *error = NCCL_OK; }
 
 static int tell(void *handle, int *value, int which) {
-  const wf__dry_comm *comm = comm_of(handle);
+  const wf__dry_comm *comm = wf__dry_comm_of(handle);
   if (!comm) return NCCL_INVALID_ARGUMENT;
   *value = which == 0 ? comm->ranks : which == 1 ? comm->rank : comm->device;
   return NCCL_OK;
@@ -128,10 +128,16 @@ static bool is_integer(int type) { return type >= INT8 && type <= UINT64; }
 /* Averages, and operations that the program made, are not. */
 static bool is_computed(int operation) { return operation >= SUM && operation <= MINIMUM; }
 
+bool wf__dry_nccl_moves(const wf__dry_comm *comm, size_t bytes, int type, void *stream_handle) {
+  const wf__dry_stream *stream = wf__dry_stream_of(stream_handle);
+  return bytes && bytes <= DRY_CONTENTS_MOST && is_integer(type) && is_apart(comm) && stream &&
+         !wf__dry_capturing(stream);
+}
+
 static int64_t number_at(const char *p, int type) {
   int64_t wide = 0;
   int32_t narrow;
-  memcpy(&wide, p, bytes_of(type));
+  memcpy(&wide, p, wf__dry_nccl_bytes(type));
   memcpy(&narrow, &wide, sizeof narrow);
   return type == INT32 ? narrow : type == INT8 ? (int8_t)wide : wide;
 }
@@ -147,7 +153,7 @@ static int64_t combined(int64_t a, int64_t b, const collective *c) {
 }
 
 static size_t reduce(const collective *c, const wf__dry_comm *comm, char *all) {
-  size_t element = bytes_of(c->type);
+  size_t element = wf__dry_nccl_bytes(c->type);
   for (int rank = 1; rank < comm->ranks; rank++)
     for (size_t i = 0; i < c->count; i++) {
       char *to = all + i * element;
@@ -166,17 +172,17 @@ static size_t reduce_and_scatter(const collective *c, const wf__dry_comm *comm, 
   return part;
 }
 static size_t gather(const collective *c, const wf__dry_comm *comm, char *all) {
-  return c->count * bytes_of(c->type) * (size_t)comm->ranks;
+  return c->count * wf__dry_nccl_bytes(c->type) * (size_t)comm->ranks;
 }
 static size_t broadcast(const collective *c, const wf__dry_comm *comm, char *all) {
-  size_t bytes = c->count * bytes_of(c->type);
+  size_t bytes = c->count * wf__dry_nccl_bytes(c->type);
   memmove(all, all + (size_t)c->root * bytes, bytes);
   return bytes;
 }
 
 /* Moves the bytes and leaves in device memory what came. All ranks come here or none: it depends on type and count only. */
 static int move(const collective *c, wf__dry_comm *comm, combine how) {
-  size_t bytes = c->count * bytes_of(c->type);
+  size_t bytes = c->count * wf__dry_nccl_bytes(c->type);
   char *all = wf__malloc(bytes * ((size_t)comm->ranks + 1));
   if (!all) return wf_error_take(), NCCL_SYSTEM_ERROR;
   char *mine = all + bytes * (size_t)comm->ranks;
@@ -191,14 +197,12 @@ static int move(const collective *c, wf__dry_comm *comm, combine how) {
 }
 
 static int run(collective c, combine how) {
-  wf__dry_comm *comm = comm_of(c.comm);
+  wf__dry_comm *comm = wf__dry_comm_of(c.comm);
   if (!comm || c.root < 0 || c.root >= comm->ranks) return NCCL_INVALID_ARGUMENT;
-  size_t bytes = c.count * bytes_of(c.type);
+  size_t bytes = c.count * wf__dry_nccl_bytes(c.type);
   wf__dry_work(c.stream,
                (wf__dry_happening){.kind = "library", .what = c.name, .device = comm->device, .bytes = (int64_t)bytes});
-  bool moves = bytes && is_integer(c.type) && bytes * (size_t)comm->ranks <= DRY_CONTENTS_MOST;
-  const wf__dry_stream *stream = wf__dry_stream_of(c.stream);
-  if (!moves || !is_apart(comm) || !stream || wf__dry_capturing(stream)) {
+  if (!wf__dry_nccl_moves(comm, bytes * (size_t)comm->ranks, c.type, c.stream)) {
     wf__dry_contents_put(c.to, NULL, bytes * (how == gather ? (size_t)comm->ranks : 1));
     return NCCL_OK;
   }
@@ -214,7 +218,7 @@ DRY_API int ncclReduce(const void *from, void *to, size_t count, int type, int o
 }
 DRY_API int ncclReduceScatter(const void *from, void *to, size_t count, int type, int operation, void *handle,
                               void *stream) {
-  const wf__dry_comm *comm = comm_of(handle);
+  const wf__dry_comm *comm = wf__dry_comm_of(handle);
   if (!comm) return NCCL_INVALID_ARGUMENT;
   count *= (size_t)comm->ranks;
   return run((collective){"ncclReduceScatter", from, to, count, type, operation, 0, handle, stream},
@@ -230,24 +234,6 @@ DRY_API int ncclBcast(void *at, size_t count, int type, int root, void *comm, vo
   return ncclBroadcast(at, at, count, type, root, comm, stream);
 }
 
-/* From one rank to another: counted, not moved. */
-static int pass(const char *name, const void *at, size_t count, int type, void *handle, void *stream, bool receives) {
-  const wf__dry_comm *comm = comm_of(handle);
-  if (!comm) return NCCL_INVALID_ARGUMENT;
-  size_t bytes = count * bytes_of(type);
-  if (receives) wf__dry_contents_put(at, NULL, bytes);
-  wf__dry_work(stream,
-               (wf__dry_happening){.kind = "library", .what = name, .device = comm->device, .bytes = (int64_t)bytes});
-  return NCCL_OK;
-}
-DRY_API int ncclSend(const void *from, size_t count, int type, int peer, void *comm, void *stream) {
-  return pass("ncclSend", from, count, type, comm, stream, false);
-}
-DRY_API int ncclRecv(void *to, size_t count, int type, int peer, void *comm, void *stream) {
-  return pass("ncclRecv", to, count, type, comm, stream, true);
-}
-DRY_API int ncclGroupStart(void) { return NCCL_OK; }
-DRY_API int ncclGroupEnd(void) { return NCCL_OK; }
 DRY_API int ncclRedOpDestroy(int operation, void *comm) { return NCCL_OK; }
 DRY_API int ncclRedOpCreatePreMulSum(int *operation, void *scalar, int type, int where, void *comm) {
   return *operation = CUSTOM, NCCL_OK;

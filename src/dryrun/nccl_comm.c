@@ -78,7 +78,7 @@ static bool connect_to_first(wf__dry_comm *comm) {
 
 wf__dry_comm *wf__dry_comm_local(int ranks, int rank, int device) {
   wf__dry_comm *comm = wf__dry_handle_new(DRY_COMM, sizeof *comm);
-  if (comm) *comm = (wf__dry_comm){.rank = rank, .ranks = ranks, .device = device, .local = true};
+  if (comm) *comm = (wf__dry_comm){.rank = rank, .ranks = ranks, .device = device, .local = true, .box = -1};
   return comm;
 }
 
@@ -93,7 +93,7 @@ int wf__dry_comm_join(wf__dry_comm **made, int ranks, const nccl_id *id, int ran
   comm->sockets = wf__malloc((size_t)ranks * sizeof *comm->sockets);
   if (!comm->sockets) wf_error_take();
   for (int i = 0; comm->sockets && i < ranks; i++) comm->sockets[i] = -1;
-  if (comm->sockets && (rank ? connect_to_first(comm) : accept_all(comm))) return NCCL_OK;
+  if (comm->sockets && wf__dry_mail_open(comm) && (rank ? connect_to_first(comm) : accept_all(comm))) return NCCL_OK;
   wf__dry_limit("ncclCommInitRank", "the other ranks didn't come: in a dry run all of them run on one machine");
   wf__dry_comm_free(comm);
   *made = NULL;
@@ -104,6 +104,7 @@ void wf__dry_comm_free(wf__dry_comm *comm) {
   for (int i = 0; comm->sockets && i < comm->ranks; i++)
     if (comm->sockets[i] >= 0) close(comm->sockets[i]);
   wf__release(comm->sockets);
+  wf__dry_mail_close(comm);
   wf__dry_handle_free(comm);
 }
 

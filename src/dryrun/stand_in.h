@@ -125,6 +125,8 @@ typedef struct wf__dry_happening {
 void wf__dry_count(const wf__dry_happening *happening);
 /* How many there were so far. */
 uint64_t wf__dry_happenings(void);
+/* Work space that a library asks for, so that the report can tell whose memory it is. */
+void wf__dry_work_space(int64_t bytes);
 /* Something that the estimate doesn't know: said in the report. `why` is static. */
 void wf__dry_limit(const char *what, const char *why);
 /* One whose size can be told: the report has the largest. */
@@ -136,6 +138,11 @@ void wf__dry_write(const char *ended, const wf__dry_happening *last);
 bool wf__dry_counts_are_ours(void);
 DRY_API void weft_dry_step(void);
 DRY_API int weft_dry_steps(void);
+
+/* ---- callers.c ---- */
+
+/* Whether one of the next few callers is a function with this in its (mangled) name. Takes microseconds: not for what is called all the time. */
+bool wf__dry_called_by(const char *name);
 
 /* ---- python_line.c ---- */
 

@@ -11,7 +11,7 @@
 #include <weft/report.h>
 
 #define MIB ((uint64_t)1 << 20)
-enum { TRAIN = 1, MODEL, OPTIMIZER, BACKWARD = 0 }; /* stacks */
+enum { TRAIN = 1, MODEL, OPTIMIZER, DDP, MODEL_IN_DDP, BACKWARD = 0 }; /* stacks */
 
 static char folder[64];
 static maker m;
@@ -40,11 +40,16 @@ static inline void begin_process(int pid, uint64_t limit) {
   static const maker_frame train[] = {{"main", "/u/me/train.py", 12}},
                            model[] = {{"forward", "/u/me/model.py", 30}, {"main", "/u/me/train.py", 14}},
                            optimizer[] = {{"step", "/lib/python3/dist-packages/torch/optim/adamw.py", 200},
-                                          {"main", "/u/me/train.py", 16}};
+                                          {"main", "/u/me/train.py", 16}},
+                           ddp[] = {{"forward", "/lib/torch/nn/modules/linear.py", 134},
+                                    {"_pre_forward", "/lib/torch/nn/parallel/distributed.py", 1797},
+                                    {"main", "/u/me/train.py", 14}};
   maker_open(&m, NULL, limit, WF_TIES_AGE);
   maker_add_stack(&m, train, 1);
   maker_add_stack(&m, model, 2);
   maker_add_stack(&m, optimizer, 2);
+  maker_add_stack(&m, ddp + 1, 2);
+  maker_add_stack(&m, ddp, 3);
   events = open_rows("events", pid);
   roles = open_rows("roles", pid);
   fprintf(
@@ -65,6 +70,11 @@ static inline void end_process(int pid, const char *how, const char *text, int s
   maker_close(&m);
   fclose(events);
   fclose(roles);
+}
+
+static inline void asked_for(int64_t bytes, int times) {
+  fprintf(events, "{\"kind\":\"workspace\",\"what\":\"%lld\",\"count\":%d,\"bytes\":%lld}\n", (long long)bytes, times,
+          (long long)bytes * times);
 }
 
 static inline void saw(const char *role, const wf_block *block, uint64_t bytes) {

@@ -80,6 +80,34 @@ static void what_nobody_saw_goes_by_who_asked(void **state) {
   wf_dry_free(run);
 }
 
+static void buckets_are_of_the_line_in_ddp_itself(void **state) {
+  begin_process(7, 0);
+  maker_alloc(&m, 5 * MIB, 0, DDP);
+  maker_alloc(&m, 3 * MIB, 0, MODEL_IN_DDP);
+  end_process(7, "exit", "", 0);
+  wf_dry_run *run = read_run(&gib, 1, 0);
+  assert_int_equal(run->detail.role_bytes[WF__DRY_BUCKETS], 5 * MIB);
+  assert_int_equal(run->detail.role_bytes[WF__DRY_FORWARD], 3 * MIB);
+  wf_dry_free(run);
+}
+
+/* Of two blocks of a size that cuDNN asked for, one lives as long as a convolution, the other to the end. */
+static void work_space_is_what_was_asked_for_and_lives_shortly(void **state) {
+  begin_process(7, 0);
+  asked_for(3 * MIB + 16, 2);
+  asked_for(7 * MIB, 1);
+  maker_alloc(&m, 3 * MIB + 16, 0, MODEL);
+  wf_block *shortly = maker_alloc(&m, 3 * MIB + 16, 0, MODEL);
+  maker_alloc(&m, 2 * MIB, 0, MODEL);
+  maker_free(&m, shortly, MODEL);
+  for (int i = 0; i < 8; i++) maker_free(&m, maker_alloc(&m, 512, 0, MODEL), MODEL);
+  end_process(7, "exit", "", 0);
+  wf_dry_run *run = read_run(&gib, 1, 0);
+  assert_int_equal(run->detail.role_bytes[WF__DRY_WORKSPACE], 3 * MIB + 512);
+  assert_int_equal(run->detail.role_bytes[WF__DRY_FORWARD], 5 * MIB + 512);
+  wf_dry_free(run);
+}
+
 static void each_device_gets_an_answer_of_its_own(void **state) {
   static const wf_dry_device devices[] = {
       {"1GiB", 1 << 30, 64 << 20, 8, 0}, {"enough", 124 << 20, 64 << 20, 8, 0}, {"little", 123 << 20, 64 << 20, 9, 0}};
@@ -567,6 +595,8 @@ static const struct CMUnitTest tests[] = {
     DRY_TEST(the_peak_is_divided_by_whose_it_is),
     DRY_TEST(gradients_of_later_steps_keep_their_module),
     DRY_TEST(what_nobody_saw_goes_by_who_asked),
+    DRY_TEST(buckets_are_of_the_line_in_ddp_itself),
+    DRY_TEST(work_space_is_what_was_asked_for_and_lives_shortly),
     DRY_TEST(each_device_gets_an_answer_of_its_own),
     DRY_TEST(other_devices_than_it_ran_as_are_judged_by_its_history),
     DRY_TEST(running_out_of_memory_is_an_answer),

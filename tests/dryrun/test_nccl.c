@@ -18,6 +18,13 @@ int ncclAllReduce(const void *from, void *to, size_t count, int type, int operat
 int ncclReduceScatter(const void *from, void *to, size_t count, int type, int operation, void *comm, void *stream);
 int ncclAllGather(const void *from, void *to, size_t count, int type, void *comm, void *stream);
 int ncclBroadcast(const void *from, void *to, size_t count, int type, int root, void *comm, void *stream);
+int ncclSend(const void *from, size_t count, int type, int peer, void *comm, void *stream);
+int ncclRecv(void *to, size_t count, int type, int peer, void *comm, void *stream);
+int ncclGroupStart(void);
+int ncclGroupEnd(void);
+int ncclAlltoAll(const void *from, void *to, size_t count, int type, void *comm, void *stream);
+int ncclGather(const void *from, void *to, size_t count, int type, int root, void *comm, void *stream);
+int ncclScatter(const void *from, void *to, size_t count, int type, int root, void *comm, void *stream);
 int ncclRedOpCreatePreMulSum(int *operation, void *scalar, int type, int where, void *comm);
 int cudaMalloc(void **address, size_t bytes);
 int cudaMemcpy(void *to, const void *from, size_t bytes, int kind);
@@ -127,6 +134,106 @@ static bool averages(void *comm, int rank) {
 }
 static void what_is_not_computed_is_not_known_rather_than_a_sum(void **state) { on_all_ranks(averages); }
 
+static int32_t downloaded(const void *at) {
+  int32_t value = -1;
+  cudaMemcpy(&value, at, sizeof value, DOWN);
+  return value;
+}
+
+static bool sends_round(void *comm, int rank) {
+  int32_t value = 100 + rank, none[RANKS] = {0};
+  void *a = uploaded(&value, sizeof value), *b = uploaded(none, sizeof none);
+  ncclGroupStart();
+  ncclRecv(b, 1, INT32, (rank + RANKS - 1) % RANKS, comm, NULL); /* before it sends: in a group that doesn't matter */
+  ncclSend(a, 1, INT32, (rank + 1) % RANKS, comm, NULL);
+  if (ncclGroupEnd()) return false;
+  return downloaded(b) == 100 + (rank + RANKS - 1) % RANKS;
+}
+static void what_is_sent_in_a_group_goes_round(void **state) { on_all_ranks(sends_round); }
+
+static bool sends_to_first(void *comm, int rank) {
+  int32_t value = rank, one = 0, two = 0;
+  void *a = uploaded(&value, sizeof value), *b = uploaded(&one, sizeof one);
+  if (rank) return !ncclSend(a, 1, INT32, 0, comm, NULL);
+  if (ncclRecv(b, 1, INT32, 2, comm, NULL)) return false;
+  cudaMemcpy(&two, b, sizeof two, DOWN);
+  if (ncclRecv(b, 1, INT32, 1, comm, NULL)) return false;
+  cudaMemcpy(&one, b, sizeof one, DOWN);
+  return one == 1 && two == 2;
+}
+static void whoever_is_asked_for_is_received_first(void **state) { on_all_ranks(sends_to_first); }
+
+/* A box holds a dozen. */
+static bool sends_many(void *comm, int rank) {
+  enum { MANY = 200 };
+  if (rank == 2) return true;
+  int32_t value = 0, got = 0;
+  void *a = uploaded(&value, sizeof value);
+  for (int i = 0; i < MANY; i++) {
+    value = 1000 * rank + i;
+    cudaMemcpy(a, &value, sizeof value, UP);
+    if (ncclSend(a, 1, INT32, 1 - rank, comm, NULL)) return false;
+  }
+  for (int i = 0; i < MANY; i++) {
+    if (ncclRecv(a, 1, INT32, 1 - rank, comm, NULL)) return false;
+    cudaMemcpy(&got, a, sizeof got, DOWN);
+    if (got != 1000 * (1 - rank) + i) return false;
+  }
+  return true;
+}
+static void many_are_sent_before_any_is_received_and_keep_their_order(void **state) { on_all_ranks(sends_many); }
+
+static bool exchanges(void *comm, int rank) {
+  int32_t mine[RANKS] = {10 * rank, 10 * rank + 1, 10 * rank + 2}, none[RANKS] = {0};
+  void *a = uploaded(mine, sizeof mine), *b = uploaded(none, sizeof none), *c = uploaded(none, sizeof none);
+  if (ncclAlltoAll(a, b, 1, INT32, comm, NULL)) return false;
+  cudaMemcpy(none, b, sizeof none, DOWN); /* three parts that came from three ranks, at once */
+  for (int i = 0; i < RANKS; i++)
+    if (none[i] != 10 * i + rank) return false;
+  if (ncclGather(a, b, 1, INT32, 1, comm, NULL) || ncclScatter(a, c, 1, INT32, 2, comm, NULL)) return false;
+  cudaMemcpy(none, b, sizeof none, DOWN);
+  if (rank == 1 && (none[0] != 0 || none[1] != 10 || none[2] != 20)) return false;
+  return downloaded(c) == 20 + rank;
+}
+static void each_rank_has_a_part_for_each(void **state) { on_all_ranks(exchanges); }
+
+static bool sends_unknown(void *comm, int rank) {
+  int32_t value = 5, got = 9;
+  void *a = uploaded(&value, sizeof value);
+  if (rank == 2) return true;
+  if (rank == 0) return cudaMemset(a, 1, sizeof value) == 0 && !ncclSend(a, 1, INT32, 1, comm, NULL);
+  if (ncclRecv(a, 1, INT32, 0, comm, NULL)) return false;
+  cudaMemcpy(&got, a, sizeof got, DOWN);
+  return got == 0;
+}
+static void what_the_sender_does_not_know_is_zero(void **state) { on_all_ranks(sends_unknown); }
+
+/* Numbers that aren't integers are results of kernels: they aren't waited for. */
+static bool sends_floats(void *comm, int rank) {
+  float value = 5;
+  void *a = uploaded(&value, sizeof value);
+  return !ncclRecv(a, 1, FLOAT, (rank + 1) % RANKS, comm, NULL) &&
+         !ncclSend(a, 1, FLOAT, (rank + 1) % RANKS, comm, NULL);
+}
+static void floats_are_counted_and_not_waited_for(void **state) { on_all_ranks(sends_floats); }
+
+static void nobody_sends_to_ranks_that_are_none_or_ends_a_group_twice(void **state) {
+  nccl_id id;
+  void *comm;
+  int32_t value = 5, got = 0;
+  assert_int_equal(ncclGetUniqueId(&id), 0);
+  assert_int_equal(ncclCommInitRank(&comm, 1, id, 0), 0);
+  void *a = uploaded(&value, sizeof value), *b = uploaded(&got, sizeof got);
+  assert_int_not_equal(ncclSend(a, 1, INT32, 1, comm, NULL), 0);
+  assert_int_not_equal(ncclRecv(a, 1, INT32, -1, comm, NULL), 0);
+  assert_int_not_equal(ncclGroupEnd(), 0);
+  assert_int_equal(ncclSend(a, 1, INT32, 0, comm, NULL), 0); /* to itself */
+  assert_int_equal(ncclRecv(b, 1, INT32, 0, comm, NULL), 0);
+  cudaMemcpy(&got, b, sizeof got, DOWN);
+  assert_int_equal(got, 5);
+  assert_int_equal(ncclCommDestroy(comm), 0);
+}
+
 static void a_root_that_is_no_rank_is_refused(void **state) {
   enum { INVALID_ARGUMENT = 4 };
   nccl_id id;
@@ -164,6 +271,7 @@ static void ranks_of_one_process_do_not_wait_for_each_other(void **state) {
 }
 
 int main(void) {
+  /* Those that fork first: a process that has used a device leaves none to its children. */
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(integers_are_added_over_all_ranks),
       cmocka_unit_test(parts_come_in_the_order_of_ranks),
@@ -171,7 +279,14 @@ int main(void) {
       cmocka_unit_test(what_one_rank_does_not_know_is_zero_for_all),
       cmocka_unit_test(a_part_has_the_order_of_its_keys),
       cmocka_unit_test(what_is_not_computed_is_not_known_rather_than_a_sum),
+      cmocka_unit_test(what_is_sent_in_a_group_goes_round),
+      cmocka_unit_test(whoever_is_asked_for_is_received_first),
+      cmocka_unit_test(many_are_sent_before_any_is_received_and_keep_their_order),
+      cmocka_unit_test(each_rank_has_a_part_for_each),
+      cmocka_unit_test(what_the_sender_does_not_know_is_zero),
+      cmocka_unit_test(floats_are_counted_and_not_waited_for),
       cmocka_unit_test(a_root_that_is_no_rank_is_refused),
+      cmocka_unit_test(nobody_sends_to_ranks_that_are_none_or_ends_a_group_twice),
       cmocka_unit_test(ranks_of_one_process_cannot_be_split),
       cmocka_unit_test(ranks_of_one_process_do_not_wait_for_each_other),
   };

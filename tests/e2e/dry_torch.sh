@@ -66,6 +66,9 @@ if [ "${cudnn:-0}" -ge 90800 ]; then
 else
   ok "has convolutions whose work space isn't known, the first one's derivative with the largest tensors" holds "$work/resnet.json" "any(l.startswith('cuDNN: its workspaces') and '(32 times, the largest 232.79 MiB)' in l for l in d['limits'])"
 fi
+if [ "${cudnn:-0}" -ge 90800 ]; then
+  ok "which has a role of its own" holds "$work/resnet.json" "d['peak']['roles']['workspace'] > 0"
+fi
 # What a trial of the same cuDNN gave; it is above every tensor (64 x 64 x 112 x 112 floats).
 if [ "${cudnn:-0}" = 92600 ]; then
   ok "the largest of which is known" grep -q "^largest 262972560$" "$work/resnet.said"
@@ -162,6 +165,12 @@ ok "can't use it" grep -q "CUDA error: initialization error" "$work/late.said"
 ok "and the report says so" holds "$work/late.json" "any('CUDA in a forked process' in l for l in d['limits'])"
 ok "nor begin anew" dry late 0 -- "$python" "$programs/forked.py" late-init
 ok "by PyTorch's own words" grep -q "Cannot re-initialize CUDA in forked subprocess" "$work/late.said"
+# A bucket is as large as the one weight. The timers of DistributedDataParallel wait 8 times in each of the first 10 steps.
+ok "with the bucket that gradients are added up in" holds "$work/parallel.json" "d['peak']['roles']['gradient_buckets'] == 4 << 20"
+ok "and without the waits of the first steps only" holds "$work/parallel.json" "d['steady']['syncs'] == 0 and any('timers' in l and '(32 times)' in l for l in d['limits'])"
+ok "integers that go from rank to rank" dry passages 0 --gpus 2 -- "$python" -m torch.distributed.run --nproc-per-node 2 "$programs/passages.py"
+printf 'rank 0 all_to_all [[0, 10]]\nrank 0 batch [[41]]\nrank 0 gather [[20], [21]]\nrank 0 scatter [[30]]\nrank 1 all_to_all [[1, 11]]\nrank 1 batch [[40]]\nrank 1 scatter [[31]]\nrank 1 send [[3, 4]]\n' >"$work/passages.expected"
+ok "come" sh -c 'grep "^rank" "$1.said" | LC_ALL=C sort | cmp - "$1.expected"' sh "$work/passages"
 ok "a crash is the program's own first" dry crash 2 -- "$python" "$programs/crash.py" python
 ok "then what was counted" sh -c 'grep -q "ZeroDivisionError" "$1"' sh "$work/crash.said"
 ok "with the line that read zeros" holds "$work/crash.json" "'ZeroDivisionError' in d['why_not'] and d['values_read'][0]['site']['line'] == 10 and d['peak']['allocated_bytes'] >= 4 << 20"
