@@ -1,4 +1,6 @@
 """Two ranks that send each other a few integers, in every way that goes from rank to rank. Prints what came."""
+import os
+
 import torch
 import torch.distributed as dist
 
@@ -9,7 +11,7 @@ other = 1 - rank
 
 
 def come(what, tensors):
-    print("rank", rank, what, [t.tolist() for t in tensors], flush=True)
+    os.write(1, b"rank %d %s %s\n" % (rank, what.encode(), str([t.tolist() for t in tensors]).encode()))  # in one piece: both share a pipe
 
 
 def numbers(*values):
