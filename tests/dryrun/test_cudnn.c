@@ -14,6 +14,12 @@ int cudnnDestroyTensorDescriptor(void *handle);
 int cudnnGetTensorNdDescriptor(void *t, int room, int *type, int *dims, int *size, int *stride);
 int cudnnBackendGetAttribute(void *descriptor, int attribute, int type, int64_t room, int64_t *count, void *elements);
 
+int cudnnGetConvolutionForwardAlgorithm_v7(void *handle, void *x, void *w, void *convolution, void *y, int asked,
+                                           int *given, void *results);
+int cudnnFindConvolutionBackwardDataAlgorithmEx(void *handle, void *w, void *w_at, void *dy, void *dy_at,
+                                                void *convolution, void *dx, void *dx_at, int asked, int *given,
+                                                void *results, void *work, size_t bytes);
+
 enum { LSTM = 2, GRU = 3, TWO_BIASES = 2, ONE_WAY = 0, BOTH_WAYS = 1, FLOAT = 0, HALF = 2 };
 
 static void *network(int cell, int direction, int type, int input, int hidden, int projection, int layers) {
@@ -75,12 +81,39 @@ static void every_graph_has_one_plan_without_work_space(void **state) {
   assert_int_equal(count, 0);
 }
 
+/* As cudnn_cnn.h has it: algorithm, status, time, memory, determinism, type of arithmetic, three more. */
+typedef struct performance {
+  int algorithm, status;
+  float time;
+  size_t memory;
+  int determinism, math, reserved[3];
+} performance;
+
+static void the_older_calls_have_one_algorithm_that_repeats(void **state) {
+  performance all[2];
+  int given = 7;
+  memset(all, 0x55, sizeof all);
+  assert_int_equal(cudnnGetConvolutionForwardAlgorithm_v7(NULL, NULL, NULL, NULL, NULL, 2, &given, all), 0);
+  assert_int_equal(given, 1);
+  assert_int_equal(all[0].status, 0);
+  assert_int_equal(all[0].memory, 0);
+  assert_int_equal(all[0].determinism, 1);
+  assert_int_equal(all[1].status, 0x55555555);
+  memset(all, 0x55, sizeof all);
+  assert_int_equal(cudnnFindConvolutionBackwardDataAlgorithmEx(NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 1,
+                                                               &given, all, NULL, 0),
+                   0);
+  assert_int_equal(all[0].status + (int)all[0].memory, 0);
+  assert_int_not_equal(cudnnGetConvolutionForwardAlgorithm_v7(NULL, NULL, NULL, NULL, NULL, 0, &given, all), 0);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(an_lstm_has_four_gates_and_two_biases),
       cmocka_unit_test(matrices_come_before_biases_layer_after_layer),
       cmocka_unit_test(a_projection_is_the_last_matrix_and_has_no_bias),
       cmocka_unit_test(every_graph_has_one_plan_without_work_space),
+      cmocka_unit_test(the_older_calls_have_one_algorithm_that_repeats),
   };
   return cmocka_run_group_tests_name("dryrun cudnn", tests, NULL, NULL);
 }
