@@ -110,6 +110,14 @@ static const char *what_takes_all(const wf_dry_run *r, const wf__dry_answer *a) 
                          : "the driver and other libraries take all of it";
 }
 
+/* Where only another process is to blame, the reason stands above. */
+static const char *why_unknown(const wf_dry_run *r, const wf__dry_answer *a) {
+  const char *finish = wf__dry_string(r, wf__dry_main(r)->finish);
+  if (wf__dry_caught(r, a)) return ": it would do otherwise";
+  bool ended = r->options.exit_status <= 0 && (!strcmp(finish, "exit") || !strcmp(finish, "steps"));
+  return ended ? "" : ": it ended before";
+}
+
 static void put_answer(const page *p, const wf__dry_answer *a) {
   char memory[WF__UNIT_TEXT], room[WF__UNIT_TEXT], needs[WF__UNIT_TEXT], spare[WF__UNIT_TEXT], at[WF__SITE_TEXT + 4];
   char why[1024];
@@ -121,8 +129,7 @@ static void put_answer(const page *p, const wf__dry_answer *a) {
   if (a->no_code) {
     wf__text_put(p->out, "CAN'T RUN\n");
     say(p, "             ", "%s", wf__dry_no_code_text(r, a->device, why));
-  } else if (a->fit == WF__DRY_FIT_UNKNOWN)
-    wf__text_printf(p->out, "not known: %s\n", wf__dry_caught(r, a) ? "it would do otherwise" : "it ended before");
+  } else if (a->fit == WF__DRY_FIT_UNKNOWN) wf__text_printf(p->out, "not known%s\n", why_unknown(r, a));
   else if (a->fit == WF__DRY_FITS) wf__text_printf(p->out, "fits, %s to spare\n", bytes_of(a->room - a->needs, spare));
   else {
     wf__text_put(p->out, "DOESN'T FIT\n");

@@ -180,6 +180,9 @@ static void a_run_is_judged_if_all_its_processes_are(void **state) {
     const char *why = wf__dry_why_not(run, text);
     assert_int_equal(wf_dry_judge(run), i ? WF_DRY_UNJUDGED : WF_DRY_FINE);
     assert_int_equal(run->answers[0].fit, i ? WF__DRY_FIT_UNKNOWN : WF__DRY_FITS);
+    char *report = wf_dry_text(run, 80);
+    assert_int_equal(strstr(report, " not known\n") != NULL, i > 0); /* the process that is spoken of had its end */
+    wf_report_release(report);
     if (i == 1) assert_non_null(strstr(why, "Process 8 ended by exit status 1. What"));
     if (i == 2) assert_non_null(strstr(why, "Process 8 (train.py --lr 0.1) asked for 20.00 MiB of a GPU"));
     wf_dry_free(run);
