@@ -28,7 +28,16 @@ dry() {
   return 1
 }
 
-ok "the self-test" ends 0 "all figures came out" "$weft" dry-run --self-test "$python"
+ok "the self-test" ends 0 "^all figures came out$" "$weft" dry-run --self-test "$python"
+ok "misses nothing" sh -c '! grep "^missing" "$1"' sh "$work/output"
+# A library that lies where PyTorch's do and imports what there isn't yet.
+mkdir -p "$work/new/torch/lib" "$work/site"
+echo 'int cudaIsNewerThanThis(void); int cudaIsNewerThanThis(void) { return 0; }' >"$work/cuda.c"
+echo 'int cudaIsNewerThanThis(void), begin(void); int begin(void) { return cudaIsNewerThanThis(); }' >"$work/new.c"
+echo "import ctypes; ctypes.CDLL('$work/new/torch/lib/libtorch_new.so')" >"$work/site/sitecustomize.py"
+ok "with a newer PyTorch" sh -c 'cc -shared -fPIC -o "$1/libcuda_new.so" "$1/cuda.c" && cc -shared -fPIC -o "$1/new/torch/lib/libtorch_new.so" "$1/new.c" -L"$1" -lcuda_new "-Wl,-rpath,$1"' sh "$work"
+ok "the self-test says what it can't vouch for" ends 0 "what is missing can't be vouched for" env PYTHONPATH="$work/site" "$weft" dry-run --self-test "$python"
+ok "by symbol" grep -q "^missing .*cudaIsNewerThanThis" "$work/output"
 
 # ---- memory ----
 ok "the network of three layers" dry mlp 0 --gpu a100-80 -- "$python" "$programs/mlp.py"
