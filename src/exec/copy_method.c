@@ -11,6 +11,7 @@
 int64_t wf__copy_stream_from = (int64_t)2 << 20;
 
 #define LINE WF__COPY_LINE
+#define LONG_ROW (16 << 10) /* bytes that are stored past the cache wherever they lie */
 #define ROW_BYTES \
   512 /* rows that are written one by one: 0.84 of memcpy at 512 bytes, 1.13 at 768; in tiles 0.88, 0.93 */
 /* Short runs that agree on both sides needn't be gathered for whole lines: by plain stores [8,512,12,64] f32 to [8,12,512,64], 12 MiB, runs
@@ -97,6 +98,14 @@ static bool rows_on_lines(const wf__copy_method *m, const void *dst) {
   for (int d = 0; d < m->ndim - 1; d++)
     if (m->dim[d].to % LINE) return false;
   return true;
+}
+
+/* The lines at a row's ends that it shares with others go by way of the cache all the same. Rows that are converted, or gathered, are stored in blocks, where
+ * each such line is waited for; that costs more than it saves unless rows are long: f32 to bf16, rows of 400 bytes 7 GB/s, by way of the cache 23; 2 KiB
+ * 17 and 40; 8 KiB 34 and 41; rows on lines 48 past it (Zen 5, one core). */
+static bool waits_for_ends(const wf__copy_method *m, int64_t run) {
+  bool in_blocks = m->converts || (m->how == WF__COPY_ROWS && m->dim[m->ndim - 1].from != m->from_size);
+  return in_blocks && !(m->on_lines && run % LINE == 0) && run < LONG_ROW;
 }
 
 /* ---- tiles -------------------------------------------------------------------------------------------------------------------- */
@@ -209,7 +218,7 @@ static bool settle_tile(wf__copy_method *m, const uint8_t *order, int n) {
   bool gaps = m->dim[m->ndim - 1].to != m->to_size, apart = m->dim[m->fastest].from != m->from_size;
   int64_t run = m->to_size;
   for (int d = m->ndim - 1; d >= m->ndim - m->run; d--) run *= m->dim[d].extent;
-  m->stream = m->stream && run >= WF__COPY_RUN_BYTES && !gaps;
+  m->stream = m->stream && run >= WF__COPY_RUN_BYTES && !gaps && !waits_for_ends(m, run);
   m->staged = false;
   m->cast = m->converts ? WF__CAST_AFTER : WF__CAST_NONE;
   bool lone = m->columns == 0 || m->rows == 0 || fewer < 2, narrow = lone || (m->others && fewer < NARROW);
@@ -280,11 +289,11 @@ static void choose_tile(wf__copy_method *m) {
 
 /* ---- the choice --------------------------------------------------------------------------------------------------------------- */
 
-static bool goes_straight(const wf__copy_method *m, const void *dst) {
+static bool goes_straight(const wf__copy_method *m) {
   const wf__copy_dim *last = &m->dim[m->ndim - 1], *fastest = &m->dim[m->fastest];
   return m->stream && m->fastest != m->ndim - 1 && !m->scaled && last->to == m->to_size &&
          fastest->from == m->from_size && last->size * m->to_size >= LINE &&
-         fastest->size * m->from_size >= STRAIGHT_BYTES && rows_on_lines(m, dst);
+         fastest->size * m->from_size >= STRAIGHT_BYTES && m->on_lines;
 }
 
 /* One line of each row at a time, 64 bytes of the source's rows read together, and nothing asked for, is best on Intel's processors (1.2 of memcpy,
@@ -298,13 +307,13 @@ static void set_lines(wf__copy_method *m) {
   m->ahead = amd;
 }
 
-static void choose_transposed(wf__copy_method *m, const void *dst) {
+static void choose_transposed(wf__copy_method *m) {
   static const char *const why[] = {
       [WF__TURN_SQUARES] = "the source's fastest dim isn't the destination's, so tiles are transposed in registers",
       [WF__TURN_SPLIT] = "the source's fastest dim is short and alternates, so tiles are split into rows by shuffles",
       [WF__TURN_JOIN] = "the destination's fastest dim is short and alternates, so rows are joined by shuffles",
       [WF__TURN_MOVES] = "too few elements lie together for registers, so they are moved one by one within tiles"};
-  if (goes_straight(m, dst)) {
+  if (goes_straight(m)) {
     m->how = WF__COPY_STRAIGHT;
     set_lines(m);
     m->why =
@@ -316,12 +325,19 @@ static void choose_transposed(wf__copy_method *m, const void *dst) {
   m->why = why[m->turn];
 }
 
+static void stream_from(wf__copy_method *m, int64_t bytes) {
+  if (m->count * m->to_size >= bytes) return;
+  m->stream = false;
+  m->why_stream = "the destination is small enough to be found in the cache by its reader";
+}
+
 static void choose_rows(wf__copy_method *m, const char *why) {
   const wf__copy_dim *last = &m->dim[m->ndim ? m->ndim - 1 : 0];
   int64_t run = m->ndim ? last->size * m->to_size : m->to_size;
   m->how = WF__COPY_ROWS;
-  m->stream = m->stream && run >= WF__COPY_RUN_BYTES && (m->ndim == 0 || last->to == m->to_size);
-  if (wf__cpu_is_amd()) m->stream = m->stream && m->count * m->to_size >= AMD_ROWS_STREAM_FROM;
+  m->stream = m->stream && run >= WF__COPY_RUN_BYTES && (m->ndim == 0 || last->to == m->to_size) &&
+              !(m->ndim > 1 && waits_for_ends(m, run));
+  if (wf__cpu_is_amd()) stream_from(m, AMD_ROWS_STREAM_FROM);
   m->why = why;
 }
 
@@ -333,6 +349,7 @@ static void choose_copy(const wf_plan *plan, wf__copy_method *m) {
   if (!m->converts) widen_elements(m);
   if (m->scaled) join_channels(m);
   m->fastest = fastest_of_source(m);
+  m->on_lines = rows_on_lines(m, plan->operand[0].data);
   const wf__copy_dim *last = &m->dim[m->ndim ? m->ndim - 1 : 0];
   if (m->ndim == 0 || (m->ndim == 1 && last->to == m->to_size && last->from == m->from_size)) {
     choose_rows(m, "one run of consecutive elements on both sides");
@@ -344,8 +361,8 @@ static void choose_copy(const wf_plan *plan, wf__copy_method *m) {
     choose_rows(m, "the same dim is fastest on both sides: row by row");
   } else {
     bool alike = m->fastest == m->ndim - 1;
-    if (alike && !wf__cpu_is_amd()) m->stream = m->count * m->to_size >= SHORT_RUNS_STREAM_FROM;
-    choose_transposed(m, plan->operand[0].data);
+    if (alike && !wf__cpu_is_amd()) stream_from(m, SHORT_RUNS_STREAM_FROM);
+    choose_transposed(m);
     if (alike) m->why = "short runs that are consecutive on both sides are gathered in tiles";
   }
 }
@@ -359,8 +376,9 @@ void wf__copy_choose(const wf_plan *plan, wf__copy_method *m) {
   m->buffered = m->staged = m->converts = false;
   m->scaled = has_source && plan->op == WF__COPY_SCALED;
   take_dims(plan, has_source, m);
-  int64_t bytes = m->count * m->to_size;
-  m->stream = bytes >= wf__copy_stream_from;
+  m->stream = true;
+  m->why_stream = NULL;
+  stream_from(m, wf__copy_stream_from);
   if (m->count == 0) {
     m->how = WF__COPY_NOTHING;
     m->why = "there are no elements";
@@ -372,8 +390,7 @@ void wf__copy_choose(const wf_plan *plan, wf__copy_method *m) {
     choose_rows(m, "there is no source: rows of one number");
     m->how = WF__COPY_FILL;
   }
-  m->why_stream = m->stream ? "whole lines go past the cache: the destination is larger than what is worth keeping"
-                  : bytes < wf__copy_stream_from
-                      ? "the destination is small enough to be found in the cache by its reader"
-                      : "runs of the destination are too short to be gathered into whole lines";
+  if (m->stream) m->why_stream = "whole lines go past the cache: the destination is larger than what is worth keeping";
+  else if (!m->why_stream)
+    m->why_stream = "runs of the destination are too short to be gathered into whole lines, or end within lines";
 }

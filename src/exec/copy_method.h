@@ -41,6 +41,7 @@ typedef struct wf__copy_method {
   bool converts; /* elements change on the way */
   bool scaled;   /* they are multiplied and shifted, too (WF__COPY_SCALED) */
   bool stream;   /* whole lines go past the cache */
+  bool on_lines; /* the destination's rows begin on whole lines */
   bool
       buffered; /* tiles: turned into a buffer, from which runs of the destination are written; else straight into place */
   bool

@@ -11,7 +11,6 @@
 #define BLOCK 512              /* elements of a block on the stack: 4 KiB of f64, so that two blocks stay in L1 */
 #define SMALL_BYTES (16 << 10) /* of runs that are copied without looking for a method */
 #define FEW_ELEMENTS 200       /* that are copied one by one; a method costs some 200 ns, an element less than one */
-#define LONG_ROW (16 << 10)    /* bytes that are stored past the cache wherever they lie */
 #define CHUNK 65536            /* elements of a row that one thread takes at a time */
 
 /* ---- one row ------------------------------------------------------------------------------------------------------------- */
@@ -24,11 +23,11 @@ static void convert(const wf__copy_row *row, char *dst, const char *src, int64_t
 }
 
 /* Elements that aren't consecutive, or are converted on their way past the cache, go through blocks. */
-static void move_block(const wf__copy_row *row, char *dst, const char *src, int64_t from_stride, int64_t n, int64_t by,
-                       bool past) {
+static void move_block(const wf__copy_row *row, char *dst, const char *src, int64_t from_stride, int64_t n,
+                       int64_t by) {
   char from[BLOCK * 16], to[BLOCK * 16];
   const char *consecutive = src;
-  bool in_place = row->to_stride == row->to_size && !past;
+  bool in_place = row->to_stride == row->to_size && !row->stream;
   if (from_stride != row->from_size) {
     char *gathered = !converts(row) && in_place ? dst : from;
     row->kernels->gather[row->from_log](gathered, src, from_stride, n);
@@ -53,14 +52,6 @@ static void repeat_element(const wf__copy_row *row, char *dst, const char *src, 
   row->kernels->fill(dst, pattern, n * row->to_size, row->stream);
 }
 
-/* The lines at a row's ends that it shares with others go by way of the cache all the same, and what follows waits for them. In blocks, where each is
- * waited for, that costs more than it saves unless rows are long: f32 to bf16, rows of 400 bytes 7 GB/s, by way of the cache 23; 2 KiB 17 and 40; 8 KiB
- * 34 and 41; rows on lines 48 past it (Zen 5, one core). */
-static bool goes_past(const wf__copy_row *row, const char *dst, int64_t bytes) {
-  bool on_lines = ((uintptr_t)dst | (uintptr_t)bytes) % WF__COPY_LINE == 0;
-  return row->stream && (on_lines || bytes >= LONG_ROW);
-}
-
 /* So that blocks that go past the cache begin on lines. */
 static int64_t elements_to_line(const wf__copy_row *row, const char *dst) {
   int64_t elements = (int64_t)(-(uintptr_t)dst % WF__COPY_LINE) / row->to_size;
@@ -70,8 +61,7 @@ static int64_t elements_to_line(const wf__copy_row *row, const char *dst) {
 void wf__copy_row_move(const wf__copy_row *row, char *dst, const char *src, int64_t from_stride, int64_t n,
                        int64_t by) {
   bool from_consecutive = from_stride == row->from_size, to_consecutive = row->to_stride == row->to_size;
-  bool past = to_consecutive && goes_past(row, dst, n * row->to_size);
-  if (from_consecutive && to_consecutive && !(converts(row) && past)) {
+  if (from_consecutive && to_consecutive && !(converts(row) && row->stream)) {
     if (converts(row)) convert(row, dst, src, n, by);
     else if (row->stream) row->kernels->stream(dst, src, n * row->to_size);
     else memcpy(dst, src, (size_t)(n * row->to_size));
@@ -81,10 +71,10 @@ void wf__copy_row_move(const wf__copy_row *row, char *dst, const char *src, int6
     row->kernels->scatter[row->to_log](dst, row->to_stride, src, n);
   } else {
     int64_t step = row->scale ? row->scale->step * (int64_t)sizeof(float) : 0;
-    int64_t count = past ? elements_to_line(row, dst) : BLOCK;
+    int64_t count = to_consecutive && row->stream ? elements_to_line(row, dst) : BLOCK;
     for (int64_t i = 0; i < n; i += count, count = BLOCK) {
       if (count > n - i) count = n - i;
-      move_block(row, dst + i * row->to_stride, src + i * from_stride, from_stride, count, by + i * step, past);
+      move_block(row, dst + i * row->to_stride, src + i * from_stride, from_stride, count, by + i * step);
     }
   }
 }
