@@ -248,6 +248,13 @@ static bool has_place(const wf_dry_run *run, uint32_t process) {
   return false;
 }
 
+static const char *why_no_history(const wf_dry_run *run, const wf__dry_process *p) {
+  bool came_to_its_end = p->finish && !strcmp(wf__dry_string(run, p->state), "cuda");
+  return came_to_its_end
+             ? "it couldn't be had or written, for the reason that stands at the end of what this estimate doesn't know"
+             : "it was killed, or isn't Python with PyTorch";
+}
+
 /* Of any process, though the one that started them all went on: what it would have held isn't known. */
 static const char *why_not_all(const wf_dry_run *run, char text[1024]) {
   char bytes[WF__UNIT_TEXT];
@@ -263,9 +270,8 @@ static const char *why_not_all(const wf_dry_run *run, char text[1024]) {
     else if (asked > 0)
       snprintf(
           text, 1024,
-          "Process %lld (%.300s) asked for %s of a GPU, and left no history of its memory: it was killed, or isn't Python with "
-          "PyTorch. What the program needs isn't known.",
-          (long long)p->pid, wf__dry_string(run, p->argv), wf__bytes_text(asked, bytes));
+          "Process %lld (%.300s) asked for %s of a GPU, and left no history of its memory: %s. What the program needs isn't known.",
+          (long long)p->pid, wf__dry_string(run, p->argv), wf__bytes_text(asked, bytes), why_no_history(run, p));
     else if (has_place(run, i) && failed(run, p))
       snprintf(text, 1024,
                "Process %lld ended by %.*s. What it did until then is counted, what it would have needed isn't known.",
@@ -290,6 +296,11 @@ const char *wf__dry_why_not(const wf_dry_run *run, char text[1024]) {
         text, 1024,
         "The program saw no GPU: %.400s leaves it none of those that there are (%lld, numbered from 0; --gpus N gives more).",
         wf__dry_string(run, p->hidden), (long long)p->gpus);
+  else if (came && wf__dry_asked_of_driver(run, p, -1) > 0)
+    snprintf(
+        text, 1024,
+        "The program asked for memory of a GPU past PyTorch's caching allocator, whose history is empty: by PYTORCH_NO_CUDA_MEMORY_CACHING, or an allocator "
+        "of its own. Run it dry without.");
   else if (came)
     snprintf(
         text, 1024,

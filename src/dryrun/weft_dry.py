@@ -216,8 +216,11 @@ class _Watch:
         except Exception as error:
             self._note("no memory history: %s: %s" % (type(error).__name__, error))
         observe = getattr(self.torch._C, "_cuda_attach_out_of_memory_observer", None)
-        if observe:
-            observe(lambda *_: self._look())  # who holds it when it runs out
+        try:
+            if observe:
+                observe(lambda *_: self._look())  # who holds it when it runs out
+        except Exception:  # an allocator that can't be observed records no history either, which is said
+            pass
 
     def _record_asked(self, *args, **kwargs):
         self._note("the program records memory history itself; the dry run's recording goes on in its place")

@@ -153,6 +153,12 @@ ok "so is a script" dry script 0 --steps 2 -- "$work/script"
 ok "with its steps" holds "$work/script.json" "d['program']['steps'] == 2"
 ok "torch.compile goes on without a word" dry compile 0 -- "$python" "$programs/compiled.py"
 ok "about hooks, and in one graph" sh -c 'grep -q "graphs 1 breaks 0" "$1" && ! grep -q "global hooks" "$1"' sh "$work/compile.said"
+PYTORCH_CUDA_ALLOC_CONF=backend:cudaMallocAsync
+export PYTORCH_CUDA_ALLOC_CONF
+ok "an allocator that records no history" dry async 2 -- "$python" -c 'import torch; print("came", torch.ones(1 << 20, device="cuda").numel())'
+unset PYTORCH_CUDA_ALLOC_CONF
+ok "doesn't end the program" grep -q "^came 1048576$" "$work/async.said"
+ok "and is why it can't be judged" holds "$work/async.json" "'4.00 MiB of a GPU' in d['why_not'] and any('no memory history' in l for l in d['limits'])"
 ok "what Triton compiles" dry triton 2 -- "$python" -c 'import ctypes, os, torch; path = os.path.join(os.environ["TRITON_LIBCUDA_PATH"], "libcuda.so.1"); ctypes.CDLL(path).weft_dry_steps; print("driver", os.path.samefile(path, os.environ["LD_PRELOAD"].split(":")[0]))'
 ok "finds the driver by its name" grep -q "^driver True" "$work/triton.said"
 ok "two processes with a GPU each" dry parallel 0 --gpus 2 -- "$python" -m torch.distributed.run --nproc-per-node 2 "$programs/parallel.py"
