@@ -60,6 +60,12 @@ static size_t count_users(const wf_dry_run *r) {
   return n;
 }
 
+static size_t count_sharers(const wf_dry_run *r, const wf__dry_place *place) {
+  size_t n = 0;
+  for (size_t i = 0; i < r->places.n; i++) n += r->places.at[i].number == place->number;
+  return n;
+}
+
 static void put_head(const page *p) {
   const wf_dry_run *r = p->run;
   const wf__dry_process *m = wf__dry_main(r);
@@ -97,10 +103,13 @@ static const char *failure_text(const wf_dry_run *r, const wf__dry_answer *a, ch
   return text;
 }
 
-static int64_t step_of_event(const wf__dry_detail *d, uint32_t event) {
-  for (size_t i = 0; i < d->steps.n; i++)
-    if (event < d->steps.at[i].state) return d->steps.at[i].step;
-  return 0;
+/* The last of the moments is what came behind the last step, unless there was none. */
+static const char *step_text(const wf__dry_detail *d, uint32_t event, char text[32]) {
+  size_t i = 0;
+  while (i + 1 < d->steps.n && event >= d->steps.at[i].state) i++;
+  if (i && i + 1 == d->steps.n) return "behind the last step";
+  snprintf(text, 32, "in step %lld", d->steps.n ? (long long)d->steps.at[i].step : 0);
+  return text;
 }
 
 /* Of a device that leaves PyTorch nothing. */
@@ -120,7 +129,7 @@ static const char *why_unknown(const wf_dry_run *r, const wf__dry_answer *a) {
 
 static void put_answer(const page *p, const wf__dry_answer *a) {
   char memory[WF__UNIT_TEXT], room[WF__UNIT_TEXT], needs[WF__UNIT_TEXT], spare[WF__UNIT_TEXT], at[WF__SITE_TEXT + 4];
-  char why[1024];
+  char why[1024], step[32];
   const wf_dry_run *r = p->run;
   bool partial = r->places.at[a->place].out_of_memory && a->fit != WF__DRY_FITS;
   wf__text_printf(p->out, "  %-*s %11s %11s %c%10s  ", (int)p->name_columns, a->device->name,
@@ -134,11 +143,10 @@ static void put_answer(const page *p, const wf__dry_answer *a) {
   else {
     wf__text_put(p->out, "DOESN'T FIT\n");
     const char *line = failure_text(r, a, at);
-    int64_t step = r->has_detail ? step_of_event(&r->detail, a->failure) : 0;
     bool caught = line && wf__dry_caught(r, a) && r->detail.view.history.events[a->failure].action == WF__SNAP_OOM;
     if (!a->room) say(p, "             ", "%s", what_takes_all(r, a));
     else if (line)
-      say(p, "             ", "out of memory in step %lld %s%s", (long long)step, line,
+      say(p, "             ", "out of memory %s %s%s", step_text(&r->detail, a->failure, step), line,
           caught ? "; the program caught that" : "");
   }
 }
@@ -157,7 +165,13 @@ static void put_answers(const page *p) {
   wf__text_printf(p->out, "\n  %-*s %11s %11s %11s\n", (int)p->name_columns, "device", "memory", "for PyTorch",
                   "it needs");
   for (int i = 0; i < r->options.device_count; i++) put_answer(p, &r->answers[i]);
-  if (r->answers[0].fit == WF__DRY_FITS_NOT && wf__dry_ran_as(wf__dry_main(r), r->answers[0].device))
+  const wf__dry_place *place = &r->places.at[r->answers[0].place];
+  size_t sharers = count_sharers(r, place);
+  if (sharers > 1)
+    say(p, "  ", "%zu processes share this GPU, each with a context of its own: what one needs isn't for the others.",
+        sharers);
+  if (r->answers[0].fit == WF__DRY_FITS_NOT && place->out_of_memory &&
+      wf__dry_ran_as(wf__dry_main(r), r->answers[0].device))
     say(p, "  ", "%s; with --mem 1TiB it gets what it asks for, and shows what it needs in all.",
         wf__dry_caught(r, &r->answers[0]) ? "It caught that" : "It ended there");
 }
@@ -168,10 +182,9 @@ static void put_peak(const page *p) {
   const wf_dry_run *r = p->run;
   const wf__dry_detail *d = &r->detail;
   const wf__history *h = &d->view.history;
-  char bytes[WF__UNIT_TEXT], share[WF__UNIT_TEXT], count[WF__UNIT_TEXT];
+  char bytes[WF__UNIT_TEXT], share[WF__UNIT_TEXT], count[WF__UNIT_TEXT], step[32];
   wf__text_printf(p->out, "\nAt its peak it holds %s", bytes_of(h->peak, bytes));
-  if (d->steps.n > 1)
-    wf__text_printf(p->out, ", in step %lld", (long long)step_of_event(d, h->peak_state ? h->peak_state - 1 : 0));
+  if (d->steps.n > 1) wf__text_printf(p->out, ", %s", step_text(d, h->peak_state ? h->peak_state - 1 : 0, step));
   wf__text_printf(p->out, " (most reserved: %s)\n", bytes_of(h->reserved_peak, bytes));
   for (int i = 0; i < WF__DRY_ROLES; i++)
     if (d->role_blocks[i])

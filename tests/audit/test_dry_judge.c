@@ -155,6 +155,7 @@ static void processes_that_share_a_device_share_its_memory(void **state) {
   assert_int_equal(run->answers[0].room, 60 * MIB);    /* 300 - 100 - (100 + 40) */
   char *text = wf_dry_text(run, 200);
   assert_non_null(strstr(text, "; 1 device used by 2 of 2 processes"));
+  assert_non_null(strstr(text, "  2 processes share this GPU, each"));
   wf_report_release(text);
   assert_int_equal(run->answers[1].fit, WF__DRY_FITS_NOT);
   wf_dry_free(run);

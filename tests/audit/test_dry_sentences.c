@@ -20,8 +20,40 @@ static void memory_without_a_history_is_no_want_of_a_gpu(void **state) {
   }
 }
 
+/* Each had all that it asked for, one after the other; on a GPU they may ask at a time. */
+static void processes_that_may_be_too_large_together_ended_nowhere(void **state) {
+  static const wf_dry_device device = {"250MiB", 250 << 20, 100 << 20, 8, 0};
+  for (int pid = 7; pid < 9; pid++) {
+    begin_process(pid, 0);
+    ran_as(&device);
+    maker_alloc(&m, 40 * MIB, 0, TRAIN);
+    end_process(pid, "exit", "", 0);
+  }
+  wf_dry_run *run = read_run(&device, 1, 0);
+  assert_int_equal(run->answers[0].fit, WF__DRY_FITS_NOT); /* twice 100 and 40 */
+  char *text = wf_dry_text(run, 200);
+  assert_null(strstr(text, "ended there"));
+  wf_report_release(text);
+  wf_dry_free(run);
+}
+
+static void what_comes_behind_the_last_step_is_in_none(void **state) {
+  begin_process(7, 0);
+  maker_free(&m, maker_alloc(&m, 20 * MIB, 0, TRAIN), TRAIN);
+  step_ended(1);
+  maker_alloc(&m, 40 * MIB, 0, TRAIN);
+  end_process(7, "exit", "", 1);
+  wf_dry_run *run = read_run(&gib, 1, 0);
+  char *text = wf_dry_text(run, 200);
+  assert_non_null(strstr(text, "At its peak it holds 40.00 MiB, behind the last step (most"));
+  wf_report_release(text);
+  wf_dry_free(run);
+}
+
 static const struct CMUnitTest tests[] = {
     DRY_TEST(memory_without_a_history_is_no_want_of_a_gpu),
+    DRY_TEST(processes_that_may_be_too_large_together_ended_nowhere),
+    DRY_TEST(what_comes_behind_the_last_step_is_in_none),
 };
 
 WF_TEST_MAIN("audit/dry_sentences", tests)
