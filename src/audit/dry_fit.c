@@ -106,12 +106,21 @@ static wf_status measure(const looker *l, wf__dry_place *place, const wf_replay 
 
 /* ---- answers ---------------------------------------------------------------------------------------------------------- */
 
+static bool ended_before(const wf_dry_run *run, const wf__dry_place *a, const wf__dry_place *b) {
+  int64_t end = run->processes.at[a->process].end_us;
+  return end && end < b->begin_us;
+}
+
+bool wf__dry_shares(const wf_dry_run *run, const wf__dry_place *a, const wf__dry_place *b) {
+  return a->number == b->number && !ended_before(run, a, b) && !ended_before(run, b, a);
+}
+
 /* Processes that share a device share its memory, and each has a context of its own. */
 static uint64_t room_for(const wf_dry_run *run, const wf_dry_device *d, const wf__dry_place *place) {
   int64_t left = (int64_t)room_of(d) - (int64_t)place->outside;
   for (size_t i = 0; i < run->places.n; i++) {
     const wf__dry_place *other = &run->places.at[i];
-    if (other != place && other->number == place->number)
+    if (other != place && wf__dry_shares(run, place, other))
       left -= (int64_t)(other->needs + other->outside) + d->context_bytes;
   }
   return left > 0 ? (uint64_t)left : 0;
@@ -205,6 +214,7 @@ static wf_status add_place(wf_dry_run *run, uint32_t process, const wf__history 
                            .device = h->device,
                            .number = number_of(run, &run->processes.at[process], h->device),
                            .events = h->n,
+                           .begin_us = h->n ? h->events[0].time_us : 0,
                            .peak = h->peak,
                            .reserved = h->reserved_peak,
                            .out_of_memory = count_failures(h),

@@ -69,6 +69,7 @@ typedef struct wf__dry_process {
   uint32_t lost;    /* why what it did couldn't be recorded */
   uint32_t numbers; /* "1,0": of the devices that it saw, among those of the machine */
   uint32_t finish, finish_text;
+  int64_t end_us; /* 0: not known */
   bool events, found_torch, has_snapshot, began; /* began: to use a GPU, in Python */
   uint32_t first_row, row_count, first_storage, storage_count, first_step, step_count;
 } wf__dry_process;
@@ -79,6 +80,7 @@ typedef struct wf__dry_place {
   int device;                               /* as the process counts */
   int number;                               /* among those of the machine */
   uint32_t events, out_of_memory, deferred; /* deferred: frees that waited for other streams */
+  int64_t begin_us;                         /* its first event */
   uint64_t peak, reserved;                  /* bytes, at most */
   uint64_t by_ties[3];                      /* reserved at most, by wf_allocator_ties */
   uint64_t needs;                           /* least memory with which nothing fails */
@@ -183,6 +185,8 @@ wf_status wf__dry_read_rows(wf_dry_run *run);
 wf_status wf__dry_find_roles(wf_dry_run *run);
 /* Whether the process ran as this very device, so that what happened there needs no replay. */
 bool wf__dry_ran_as(const wf__dry_process *process, const wf_dry_device *device);
+/* Whether both use the same device of the machine, and at a time: a process that ended has given all back. */
+bool wf__dry_shares(const wf_dry_run *run, const wf__dry_place *a, const wf__dry_place *b);
 /* The device that the main process ran as, for people: by the name it was asked for, else "t4 with 14.56 GiB". */
 const char *wf__dry_own_name(const wf_dry_run *run, char text[WF__DRY_NAME]);
 /* Bytes of a device that the process asked of the driver, whoever in it did; device -1: of all. */

@@ -212,6 +212,7 @@ static wf_status add_role(reader *r, const fields *f) {
     p->finish = f->ended;
     p->finish_text = f->text;
     p->steps = f->steps;
+    p->end_us = f->time_us;
   } else if (!strcmp(kind, "note")) {
     uint32_t *note = WF__SNAP_ADD(r->run->notes);
     if (!note) return WF_NO_MEMORY;

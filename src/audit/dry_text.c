@@ -62,7 +62,7 @@ static size_t count_users(const wf_dry_run *r) {
 
 static size_t count_sharers(const wf_dry_run *r, const wf__dry_place *place) {
   size_t n = 0;
-  for (size_t i = 0; i < r->places.n; i++) n += r->places.at[i].number == place->number;
+  for (size_t i = 0; i < r->places.n; i++) n += wf__dry_shares(r, place, &r->places.at[i]);
   return n;
 }
 

@@ -64,7 +64,8 @@ static inline void begin_process(int pid, uint64_t limit) {
 
 static inline void end_process(int pid, const char *how, const char *text, int steps) {
   char path[128];
-  fprintf(roles, "{\"kind\":\"end\",\"ended\":\"%s\",\"text\":\"%s\",\"steps\":%d}\n", how, text, steps);
+  fprintf(roles, "{\"kind\":\"end\",\"ended\":\"%s\",\"text\":\"%s\",\"steps\":%d,\"time_us\":%lld}\n", how, text,
+          steps, (long long)m.time_us);
   snprintf(path, sizeof path, "%s/snapshot.%d.pickle", folder, pid);
   maker_write(&m, path);
   maker_close(&m);

@@ -37,6 +37,31 @@ static void processes_that_may_be_too_large_together_ended_nowhere(void **state)
   wf_dry_free(run);
 }
 
+/* A program that trains, then one that evaluates: the second finds what the first gave back. */
+static void processes_one_after_the_other_share_nothing(void **state) {
+  static const wf_dry_device device = {"150MiB", 150 << 20, 100 << 20, 8, 0};
+  for (int together = 0; together < 2; together++) {
+    void *none = NULL;
+    for (int pid = 7; pid < 9; pid++) {
+      begin_process(pid, 0);
+      ran_as(&device);
+      if (pid == 8 && !together) m.time_us += 1000000;
+      maker_alloc(&m, 40 * MIB, 0, TRAIN);
+      m.time_us += 500000;
+      end_process(pid, "exit", "", 0);
+    }
+    wf_dry_run *run = read_run(&device, 1, 0);
+    assert_int_equal(run->answers[0].fit, together ? WF__DRY_FITS_NOT : WF__DRY_FITS);
+    assert_int_equal(run->answers[0].room, together ? 0 : 50 * MIB);
+    char *text = wf_dry_text(run, 200);
+    assert_true(!strstr(text, "processes share this GPU") == !together);
+    wf_report_release(text);
+    wf_dry_free(run);
+    tear_down(&none);
+    set_up(&none);
+  }
+}
+
 static void what_comes_behind_the_last_step_is_in_none(void **state) {
   begin_process(7, 0);
   maker_free(&m, maker_alloc(&m, 20 * MIB, 0, TRAIN), TRAIN);
@@ -53,6 +78,7 @@ static void what_comes_behind_the_last_step_is_in_none(void **state) {
 static const struct CMUnitTest tests[] = {
     DRY_TEST(memory_without_a_history_is_no_want_of_a_gpu),
     DRY_TEST(processes_that_may_be_too_large_together_ended_nowhere),
+    DRY_TEST(processes_one_after_the_other_share_nothing),
     DRY_TEST(what_comes_behind_the_last_step_is_in_none),
 };
 
