@@ -209,6 +209,19 @@ ok "which are these" holds "$work/again.json" "[x['name'] for x in d['devices']]
 bad=$(printf 'no utf\377 8')
 ok "names of any bytes" sh -c '"$1" dry-run --keep "$2" -- python3 -c "import sys" "$3" >/dev/null 2>&1; grep -q "no utf? 8" "$2/launch.jsonl"' sh "$weft" "$work/bytes ü" "$bad"
 ok "and without it nothing is left" sh -c 'mkdir "$3" && TMPDIR="$3" "$1" dry-run -- python3 "$2" 0 >/dev/null 2>&1; [ -z "$(ls "$3")" ]' sh "$weft" "$work/plain.py" "$work/tmp"
+# Its own session, so that nothing else is hung up on.
+cat >"$work/hang_up.py" <<'END'
+import os, signal, subprocess, sys
+weft, folder, ignored = sys.argv[1], sys.argv[2], sys.argv[3] == "ignored"
+program = "import os, signal, time; os.kill(os.getppid(), signal.SIGHUP); time.sleep(0.5 if %r else 20)" % ignored
+signal.signal(signal.SIGHUP, signal.SIG_IGN if ignored else signal.SIG_DFL)
+done = subprocess.run([weft, "dry-run", "--", "python3", "-c", program], env=dict(os.environ, TMPDIR=folder), stdin=subprocess.DEVNULL,
+                      stdout=subprocess.PIPE, start_new_session=True, timeout=15, restore_signals=False)
+came_to_its_end = b"Dry run as" in done.stdout
+sys.exit(0 if done.returncode == 2 and came_to_its_end == ignored and not os.listdir(folder) else "%d, %r, left: %r" % (done.returncode, done.stdout, os.listdir(folder)))
+END
+ok "a terminal that is closed ends the program, and leaves nothing" python3 "$work/hang_up.py" "$weft" "$work/tmp" closed
+ok "under nohup it runs on" python3 "$work/hang_up.py" "$weft" "$work/tmp" ignored
 cat >"$work/term.py" <<'END'
 import os, signal, sys, time
 import weft_dry

@@ -98,6 +98,8 @@ void catch_interrupt(void) {
   sigemptyset(&action.sa_mask);
   sigaction(SIGINT, &action, NULL);
   sigaction(SIGTERM, &action, NULL);
+  struct sigaction hang_up; /* under nohup it's ignored, and stays so */
+  if (!sigaction(SIGHUP, NULL, &hang_up) && hang_up.sa_handler != SIG_IGN) sigaction(SIGHUP, &action, NULL);
 }
 
 bool interrupted(void) { return interrupts > 0; }

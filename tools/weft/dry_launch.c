@@ -219,25 +219,28 @@ static void redirect(const dry_launch *l) {
 
 static volatile pid_t running;
 
-/* Whoever ends the command by SIGTERM means the program. */
+/* Whoever ends the command by SIGTERM, or closes its terminal, means the program. */
 static void pass_on(int number) {
   if (running > 0) kill(running, number);
 }
 
-/* What SIGTERM did before, and what was blocked. */
-typedef struct term {
-  struct sigaction action;
+/* What these signals did before, and what was blocked. */
+typedef struct signals {
+  struct sigaction term, hang_up;
   sigset_t mask;
-} term;
+} signals;
 
-/* A SIGTERM that comes from here on waits until the child is there. */
-static void hold_term(term *before) {
+/* One that comes from here on waits until the child is there. Under nohup SIGHUP stays ignored. */
+static void hold_signals(signals *before) {
   struct sigaction action = {.sa_handler = pass_on, .sa_flags = SA_RESTART};
   sigset_t only;
   sigemptyset(&only);
   sigaddset(&only, SIGTERM);
+  sigaddset(&only, SIGHUP);
   sigprocmask(SIG_BLOCK, &only, &before->mask);
-  sigaction(SIGTERM, &action, &before->action);
+  sigaction(SIGTERM, &action, &before->term);
+  sigaction(SIGHUP, NULL, &before->hang_up);
+  if (before->hang_up.sa_handler != SIG_IGN) sigaction(SIGHUP, &action, NULL);
 }
 
 static int wait_for(pid_t child) {
@@ -248,10 +251,11 @@ static int wait_for(pid_t child) {
 }
 
 /* The child says through a pipe that closes with exec why it couldn't start the program. */
-static void become(const dry_launch *l, const char *folder, const char *library, int tell, const sigset_t *mask) {
+static void become(const dry_launch *l, const char *folder, const char *library, int tell, const signals *before) {
   signal(SIGINT, SIG_DFL);
   signal(SIGTERM, SIG_DFL);
-  sigprocmask(SIG_SETMASK, mask, NULL);
+  if (before->hang_up.sa_handler != SIG_IGN) signal(SIGHUP, SIG_DFL);
+  sigprocmask(SIG_SETMASK, &before->mask, NULL);
   redirect(l);
   int error = ENOMEM;
   if (set_environment(l, folder, library)) {
@@ -271,10 +275,10 @@ bool dry_launch_run(const dry_launch *l, const char *folder) {
     misuse("dry-run", "no pipe: %s", strerror(errno));
     return false;
   }
-  term before;
-  hold_term(&before);
+  signals before;
+  hold_signals(&before);
   pid_t child = fork();
-  if (!child) become(l, folder, library, tell[1], &before.mask);
+  if (!child) become(l, folder, library, tell[1], &before);
   int fork_error = errno;
   running = child;
   sigprocmask(SIG_SETMASK, &before.mask, NULL);
@@ -283,7 +287,8 @@ bool dry_launch_run(const dry_launch *l, const char *folder) {
     while (read(tell[0], &error, sizeof error) < 0 && errno == EINTR) continue;
     status = wait_for(child);
   }
-  sigaction(SIGTERM, &before.action, NULL);
+  sigaction(SIGTERM, &before.term, NULL);
+  sigaction(SIGHUP, &before.hang_up, NULL);
   close(tell[0]);
   if (child < 0) misuse("dry-run", "the program can't be started: %s", strerror(fork_error));
   else if (error) misuse("dry-run", "%s can't be started: %s", l->command[0], strerror(error));
