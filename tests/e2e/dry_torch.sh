@@ -200,19 +200,19 @@ for gpu in rtx4090 l4; do
   ok "has code to run" holds "$work/older.json" "d['devices'][0]['cant_run'] is None"
 done
 # sm_70 went with CUDA 13; before, nothing older than sm_50 was built.
-cat >"$work/code.py" <<'END'
+cat >"$work/ones.py" <<'END'
 import torch
 
 torch.ones(3, device="cuda")
 print("archs", *torch.cuda.get_arch_list())
 END
 if "$python" -c 'import sys, torch; sys.exit("sm_70" not in torch._C._cuda_getArchFlags().split())'; then
-  ok "one for which this PyTorch has code" dry none 0 --gpu v100-32 -- "$python" "$work/code.py"
+  ok "one for which this PyTorch has code" dry none 0 --gpu v100-32 -- "$python" "$work/ones.py"
   ok "is said to run it" holds "$work/none.json" "d['devices'][0]['cant_run'] is None"
 else
-  ok "one for which this PyTorch has none" dry none 1 --gpu v100-32 -- "$python" "$work/code.py"
+  ok "one for which this PyTorch has none" dry none 1 --gpu v100-32 -- "$python" "$work/ones.py"
   ok "is said to have none" holds "$work/none.json" "d['devices'][0]['fits'] == 'no' and 'no code for compute capability 7.0' in d['devices'][0]['cant_run']"
-  ok "from a run as another as well" dry none 1 --gpu v100-32 --gpu a100-80 -- "$python" "$work/code.py"
+  ok "from a run as another as well" dry none 1 --gpu v100-32 --gpu a100-80 -- "$python" "$work/ones.py"
   ok "which it fits" holds "$work/none.json" "[x['fits'] for x in d['devices']] == ['yes', 'no'] and 'PyTorch' in d['devices'][1]['cant_run']"
 fi
 ok "no devices are visible" dry invisible 2 -- env CUDA_VISIBLE_DEVICES= "$python" -c 'import torch; print("found", torch.cuda.is_available(), torch.cuda.device_count())'
