@@ -106,9 +106,9 @@ static wf_status read_all(wf_dry_run *run, const char *folder, const wf_dry_opti
   if (!run->folder) return WF_NO_MEMORY;
   WF__TRY(wf__dry_read_rows(run));
   if (!run->processes.n) {
-    wf__fail(WF_VALUE, "%s: no program was recorded", folder);
+    wf__fail(WF_VALUE, "%s: no program was recorded", run->typed ? wf__dry_string(run, run->typed) : folder);
     wf__hint(
-        "neither CUDA nor Python came by: was it a PyTorch program, and not one that starts Python by -I, -E or -S?");
+        "neither CUDA nor Python came by: was it a PyTorch program, and not one that starts Python by -I, -E or -S, or in a cleared environment?");
     return WF_VALUE;
   }
   settle_devices(run);
@@ -251,7 +251,7 @@ static bool has_place(const wf_dry_run *run, uint32_t process) {
 static const char *why_no_history(const wf_dry_run *run, const wf__dry_process *p) {
   bool came_to_its_end = p->finish && !strcmp(wf__dry_string(run, p->state), "cuda");
   return came_to_its_end
-             ? "it couldn't be had or written, for the reason that stands at the end of what this estimate doesn't know"
+             ? "it couldn't be had, for the reason that stands at the end of what this estimate doesn't know"
              : "it was killed, or isn't Python with PyTorch";
 }
 

@@ -69,7 +69,7 @@ typedef struct wf__dry_process {
   uint32_t lost;    /* why what it did couldn't be recorded */
   uint32_t numbers; /* "1,0": of the devices that it saw, among those of the machine */
   uint32_t finish, finish_text;
-  int64_t end_us; /* 0: not known */
+  int64_t end_us;                                /* 0: not known */
   bool events, found_torch, has_snapshot, began; /* began: to use a GPU, in Python */
   uint32_t first_row, row_count, first_storage, storage_count, first_step, step_count;
 } wf__dry_process;

@@ -358,8 +358,10 @@ class _Watch:
                 self._look()
             try:
                 self._dump()
-            except Exception as error:
+            except OSError as error:
                 self.rows.put(kind="lost", text="the memory history: %s: %s" % (type(error).__name__, error))
+            except Exception as error:  # an allocator that has none
+                self._note("the memory history can't be had: %s: %s" % (type(error).__name__, error))
         self._note_hidden()
         self.rows.put(kind="end", ended=ended, text=text[:2000], steps=self.steps, time_us=time.time_ns() // 1000)
         self.rows.flush()

@@ -1,9 +1,9 @@
 /* What the report of a dry run says of ends that are easily misread. Each folder is made here. */
 #include "audit/dry_folder.h"
 
-/* Its allocator was bypassed, or what it recorded couldn't be written: the driver was asked for memory all the same. */
+/* Its allocator was bypassed, or has no history: the driver was asked for memory all the same. */
 static void memory_without_a_history_is_no_want_of_a_gpu(void **state) {
-  static const char *const says[] = {"empty: by PYTORCH_NO_CUDA_MEMORY_CACHING", "couldn't be had or written"};
+  static const char *const says[] = {"empty: by PYTORCH_NO_CUDA_MEMORY_CACHING", "couldn't be had, for"};
   char path[128], text[1024];
   begin_process(7, 0);
   row("malloc", "cudaMalloc", 0, 3, 1, 20 << 20);

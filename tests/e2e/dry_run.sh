@@ -188,7 +188,7 @@ ok "--output without it" ends 2 "of --capture" "$weft" dry-run -o "$work/x" -- t
 WEFT_DRY_LIBRARY=$(find "$build" -name 'libweft-tools.so' | head -n 1)
 export WEFT_DRY_LIBRARY
 ok "a program that isn't there" ends 2 "can't be started: No such file" "$weft" dry-run -- ./no-such-program
-ok "one that isn't Python can't be watched" ends 2 "no program was recorded" "$weft" dry-run -- true
+ok "one that isn't Python can't be watched" ends 2 "dry-run: true: no program was recorded" "$weft" dry-run -- true
 cat >"$work/plain.py" <<'END'
 import os, sys
 assert not [p for p in sys.path if "weft" in p and p.endswith("python")], sys.path
