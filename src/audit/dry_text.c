@@ -316,13 +316,13 @@ static void put_bound(const page *p, const char *what, double n, double most) {
 
 static void put_line(const page *p, const wf__dry_line *l) {
   const wf_dry_run *r = p->run;
-  char often[WF__UNIT_TEXT], bytes[WF__UNIT_TEXT], each[WF__UNIT_TEXT + 8] = "", at[WF__SITE_TEXT];
+  char often[WF__UNIT_TEXT], bytes[WF__UNIT_TEXT], size[WF__UNIT_TEXT + 16] = "", at[WF__SITE_TEXT];
   const char *what = l->sum.kind == WF__DRY_LAUNCH ? "kernel launches" : wf__dry_string(r, l->sum.what);
   if (l->sum.bytes)
-    snprintf(each, sizeof each, ", %s each",
+    snprintf(size, sizeof size, ", %s on average",
              bytes_of((uint64_t)(l->sum.bytes / (l->sum.count ? l->sum.count : 1)), bytes));
   wf__text_printf(p->out, "  %9s %-6s %.*s%s\n", number_text(r->steady ? l->per_step : (double)l->sum.count, often),
-                  r->steady ? "a step" : "", (int)(p->columns - 19 - strlen(each)), what, each);
+                  r->steady ? "a step" : "", (int)(p->columns - 19 - strlen(size)), what, size);
   wf__text_printf(p->out, "%19s%s\n", "", place_text(r, &l->sum, p->columns - 19, at));
 }
 
