@@ -381,7 +381,8 @@ class _Watch:
                 pickle.dump(self.torch.cuda.memory._snapshot(), file, protocol=4)
             os.replace(path + ".part", path)
         except OSError:
-            os.unlink(path + ".part")
+            if os.path.exists(path + ".part"):
+                os.unlink(path + ".part")
             raise
 
 

@@ -93,7 +93,7 @@ static void add_device(struct argp_state *state, options *o, wf_dry_device d) {
   o->devices[o->report.device_count++] = d;
 }
 
-/* "; a100-80 and a100-40 begin so": what somebody may have meant. */
+/* "; did you mean a100-80 or a100-40": those that begin so. */
 static const char *similar(const char *name, char *text, size_t size) {
   const wf_gpu *all;
   int n = wf_gpu_list(&all), found = 0;
