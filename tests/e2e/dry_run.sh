@@ -140,6 +140,9 @@ ok "is captured as it is described" capture "$work/own.json" "$work/own.again"
 ok "in each figure" python3 -c 'import json,sys; a,b=[json.load(open(p)) for p in sys.argv[1:3]]; a["name"]=b["name"]="x"; assert a == b' "$work/own.json" "$work/own.again"
 changed "$work/h100.json" 116 1 >"$work/rdma.json"
 ok "but for what the stand-in can't do" sh -c '"$1" dry-run --gpu "$2" -- "$1" dry-run --capture -o "$3" >/dev/null 2>&1; cmp "$3" "$4"' sh "$weft" "$work/rdma.json" "$work/rdma.again" "$work/h100.json"
+changed "$work/own.json" title '"A \"B\""' >"$work/quoted.json"
+ok "one with quotes in its title" capture "$work/quoted.json" "$work/quoted.again"
+ok "keeps them" holds "$work/quoted.again" "d['title'] == 'A \"B\"'"
 ok "what the driver takes can be said" sh -c '"$1" dry-run --gpu t4 -- "$1" dry-run --capture --context 300MiB -o "$2" >/dev/null 2>&1; [ -s "$2" ]' sh "$weft" "$work/said.json"
 ok "and is then what it takes" holds "$work/said.json" "d['context_bytes'] == 300 << 20"
 ok "a report is for such a GPU" ends 0 "own  *10.00 GiB .*9.71 GiB" "$weft" dry-run --report "$run" --gpu "$work/own.json"
@@ -167,7 +170,6 @@ name|""|must be a text
 name|"a b"|letters, digits
 name|"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"|47 characters at most
 title|"a\u001b[2J"|no control characters
-title|"a\"b"|no quotes
 memory_bytes|0|no such size
 memory_bytes|1e10|whole number
 memory_bytes|8796093022208|no such size
