@@ -104,7 +104,9 @@ static bool rows_on_lines(const wf__copy_method *m, const void *dst) {
  * each such line is waited for; that costs more than it saves unless rows are long: f32 to bf16, rows of 400 bytes 7 GB/s, by way of the cache 23; 2 KiB
  * 17 and 40; 8 KiB 34 and 41; rows on lines 48 past it (Zen 5, one core). */
 static bool waits_for_ends(const wf__copy_method *m, int64_t run) {
-  bool in_blocks = m->converts || (m->how == WF__COPY_ROWS && m->dim[m->ndim - 1].from != m->from_size);
+  int64_t from = m->dim[m->ndim - 1].from;
+  if (m->how == WF__COPY_ROWS && from == 0 && !m->scaled) return false; /* one element is repeated, without blocks */
+  bool in_blocks = m->converts || (m->how == WF__COPY_ROWS && from != m->from_size);
   return in_blocks && !(m->on_lines && run % LINE == 0) && run < LONG_ROW;
 }
 

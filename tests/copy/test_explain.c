@@ -31,6 +31,17 @@ static void tells_the_normal_form_and_bytes_of_images_that_become_planes(void **
   wf_scope_end(scope, NULL);
 }
 
+/* Rows that end within lines, but are filled as they come. */
+static void a_repeated_element_is_stored_past_the_cache(void **state) {
+  (void)state;
+  wf_scope scope = wf_scope_begin();
+  wf_copy_explanation e;
+  wf_tensor *rows = at(THERE, WF_SHAPE(1 << 20, 300), WF_SHAPE(301, 1), WF_F32);
+  assert_ok(wf_copy_explain(rows, wf_expand(at(HERE, WF_SHAPE(1), WF_SHAPE0, WF_F32), wf_sizes(rows)), &e));
+  assert_true(e.streaming);
+  wf_scope_end(scope, NULL);
+}
+
 static void a_transpose_is_turned_and_a_large_one_stored_past_the_cache(void **state) {
   (void)state;
   wf_scope scope = wf_scope_begin();
@@ -118,6 +129,7 @@ static void refuses_what_copy_refuses(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(tells_the_normal_form_and_bytes_of_images_that_become_planes),
+      cmocka_unit_test(a_repeated_element_is_stored_past_the_cache),
       cmocka_unit_test(a_transpose_is_turned_and_a_large_one_stored_past_the_cache),
       cmocka_unit_test(a_contiguous_copy_is_one_row_and_a_broadcast_one_reads_less),
       cmocka_unit_test(tells_a_fill_and_what_needs_nothing),
