@@ -92,14 +92,14 @@ ok "the transform has its work area" holds "$work/libraries.json" "d['peak']['al
 
 # Sums by hand are in the programs. Older releases of PyTorch keep a workspace of cuBLAS's for each thread that multiplied, by default 2 x 4 MiB + 16 x 8 KiB.
 as_by_hand() {
-  python3 - "$work/$1.said" "$work/$1.json" <<'END'
+  python3 - "$work/$1.said" "$work/$1.json" "$2" <<'END'
 import json, re, sys
 
 said, report = open(sys.argv[1]).read(), json.load(open(sys.argv[2]))
 tensors, by_hand, blocks = map(int, re.search(r"^tensors (\d+) by hand (\d+)\nblocks (\d+)$", said, re.M).groups())
-workspace = (2 * 4096 + 16 * 8) * 1024  # cuDNN's have the same role at the peak, and are gone afterwards
-workspaces = sum(line["blocks"] for line in report["peak"]["by_line"] if line["role"] == "workspace" and line["bytes"] == workspace * line["blocks"])
-by_hand += workspaces * workspace
+workspaces = sum(line["blocks"] for line in report["peak"]["by_line"] if line["role"] == "workspace")
+if sys.argv[3] == "kept":
+    by_hand += workspaces * (2 * 4096 + 16 * 8) * 1024
 assert tensors == by_hand, "%d, by hand %d (%d workspaces)" % (tensors, by_hand, workspaces)
 assert tensors <= blocks < 1.01 * tensors, "blocks take %d" % blocks
 END
@@ -113,7 +113,9 @@ for program in "encoder train" "encoder forward" resnet18; do
     file=$1
     shift
     ok "$program, expandable_segments:$segments" dry by_hand 0 -- "$python" "$programs/$file.py" "$@"
-    ok "is what it is by hand, to the byte" as_by_hand by_hand
+    # ResNet gives cuBLAS's back before it counts: at its peak there are cuDNN's as well.
+    case $file in resnet18) workspaces=given_back ;; *) workspaces=kept ;; esac
+    ok "is what it is by hand, to the byte" as_by_hand by_hand "$workspaces"
   done
 done
 unset PYTORCH_CUDA_ALLOC_CONF
@@ -181,8 +183,8 @@ ok "can't use it" grep -q "CUDA error: initialization error" "$work/late.said"
 ok "and the report says so" holds "$work/late.json" "any('CUDA in a forked process' in l for l in d['limits'])"
 ok "nor begin anew" dry late 0 -- "$python" "$programs/forked.py" late-init
 ok "by PyTorch's own words" grep -q "Cannot re-initialize CUDA in forked subprocess" "$work/late.said"
-# A bucket is as large as the one weight. The timers of DistributedDataParallel wait 8 times in each of the first 10 steps.
-ok "with the bucket that gradients are added up in" holds "$work/parallel.json" "d['peak']['roles']['gradient_buckets'] == 4 << 20"
+# A bucket is as large as the one weight; 2.8 has the first one still where it is made anew. The timers of DistributedDataParallel wait 8 times in each of the first 10 steps.
+ok "with the bucket that gradients are added up in" holds "$work/parallel.json" "d['peak']['roles']['gradient_buckets'] in (4 << 20, 8 << 20)"
 ok "and without the waits of the first steps only" holds "$work/parallel.json" "d['steady']['syncs'] == 0 and any('timers' in l and '(32 times)' in l for l in d['limits'])"
 ok "integers that go from rank to rank" dry passages 0 --gpus 2 -- "$python" -m torch.distributed.run --nproc-per-node 2 "$programs/passages.py"
 printf 'rank 0 all_to_all [[0, 10]]\nrank 0 batch [[41]]\nrank 0 gather [[20], [21]]\nrank 0 scatter [[30]]\nrank 1 all_to_all [[1, 11]]\nrank 1 batch [[40]]\nrank 1 scatter [[31]]\nrank 1 send [[3, 4]]\n' >"$work/passages.expected"
