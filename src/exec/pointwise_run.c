@@ -255,7 +255,7 @@ static void begin_turning(const job *j, turning *u, int o, const tile *t, const 
                  .stage_pitch = wf__lines_pitch(j->tile_rows * size),
                  .pitch = wf__lines_pitch((j->tile_cols * size + LINE - 1) / LINE * LINE),
                  .stage = *space,
-                 .next = {next->corner[o], j->stride[o], next->rows * size, next->cols, 0}};
+                 .next = {next->corner[o], j->stride[o], next->rows * size, next->cols, 0, false}};
   u->rows = u->stage + j->tile_cols * u->stage_pitch;
   u->lines = next->cols * (next->rows * size / LINE + 1) / t->rows + 1;
   *space = u->rows + GROUP * u->pitch;

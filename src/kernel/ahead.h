@@ -2,6 +2,7 @@
 #ifndef WF_KERNEL_AHEAD_H
 #define WF_KERNEL_AHEAD_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef struct wf__ahead {
@@ -9,6 +10,7 @@ typedef struct wf__ahead {
   int64_t stride, length; /* bytes from row to row, and of each */
   int64_t rows;           /* that are left */
   int64_t at;             /* bytes of the first that were asked for */
+  bool near;              /* into the first cache, not only the second */
 } wf__ahead;
 
 /* A row into the first cache. gcc 12 takes a function that does nothing but prefetch for one without effect, and leaves its calls out: the empty
@@ -18,12 +20,12 @@ static inline void wf__fetch(const char *row, int64_t bytes) {
   __asm__ volatile("");
 }
 
-/* Into the second cache. */
 static inline void wf__ask(wf__ahead *next, int64_t lines) {
   enum { LINE_BYTES = 64 };
   for (; lines > 0 && next->rows > 0; lines--) {
     const char *p = next->row + next->at;
-    __builtin_prefetch(p, 0, 2);
+    if (next->near) __builtin_prefetch(p);
+    else __builtin_prefetch(p, 0, 2);
     next->at += LINE_BYTES - (int64_t)((uintptr_t)p % LINE_BYTES);
     if (next->at < next->length) continue;
     next->at = 0;
