@@ -141,20 +141,23 @@ static wf_status chosen_apply(wf__node *node, wf_tensor *const *grad, wf_tensor 
 static const wf__node_class max_dim_class = {"MaxBackward0", chosen_apply, NULL};
 static const wf__node_class min_dim_class = {"MinBackward0", chosen_apply, NULL};
 
-static wf_status choice_of(wf__reduction *r, const char *name, uint8_t op, const wf_tensor *self, int64_t dim,
-                           bool keepdim) {
+/* A reduction of one dim; the caller says what comes of it. */
+static wf_status extreme_along(wf__reduction *r, const char *name, uint8_t op, const wf_tensor *self, int64_t dim,
+                               bool keepdim) {
   uint32_t bits;
-  WF__TRY(wf__require_tensors(name, &self, 1));
   WF__TRY(wf__reduced_dim(self, dim, &bits));
   WF__TRY(check_nonempty_dim(name, self, dim));
-  *r = (wf__reduction){.op = op,
-                       .self = self,
-                       .dims = bits,
-                       .keepdim = keepdim,
-                       .compute = (wf_dtype)self->dtype,
-                       .result = (wf_dtype)self->dtype,
-                       .in_order = true,
-                       .wants_index = true};
+  *r = (wf__reduction){
+      .op = op, .self = self, .dims = bits, .keepdim = keepdim, .compute = (wf_dtype)self->dtype, .in_order = true};
+  return WF_OK;
+}
+
+static wf_status choice_of(wf__reduction *r, const char *name, uint8_t op, const wf_tensor *self, int64_t dim,
+                           bool keepdim) {
+  WF__TRY(wf__require_tensors(name, &self, 1));
+  WF__TRY(extreme_along(r, name, op, self, dim, keepdim));
+  r->result = r->compute;
+  r->wants_index = true;
   return WF_OK;
 }
 
@@ -210,18 +213,10 @@ wf_value_index wf__op_min(wf_tensor *self, int64_t dim, bool keepdim) {
 
 static wf_status arg_extreme(wf__reduction *r, const char *name, uint8_t op, const wf_tensor *self, int64_t dim,
                              bool keepdim) {
-  uint32_t bits;
   WF__TRY(wf__require_tensors(name, &self, 1));
   WF__CHECK(self->dtype != WF_BOOL, WF_NOT_IMPLEMENTED, "%s(): does not support bool input", name);
-  WF__TRY(wf__reduced_dim(self, dim, &bits));
-  WF__TRY(check_nonempty_dim(name, self, dim));
-  *r = (wf__reduction){.op = op,
-                       .self = self,
-                       .dims = bits,
-                       .keepdim = keepdim,
-                       .compute = (wf_dtype)self->dtype,
-                       .result = WF_I64,
-                       .in_order = true};
+  WF__TRY(extreme_along(r, name, op, self, dim, keepdim));
+  r->result = WF_I64;
   return WF_OK;
 }
 
