@@ -11,34 +11,11 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "dryrun/cuda_runtime_calls.h"
 #include "dryrun/dry_program.h"
 #include "test.h"
 
-/* The runtime's declarations, as far as they are used. */
-typedef struct dim3 {
-  unsigned x, y, z;
-} dim3;
-int cudaMalloc(void **address, size_t bytes);
-int cudaFree(void *address);
-int cudaHostAlloc(void **address, size_t bytes, unsigned flags);
-int cudaFreeHost(void *address);
-int cudaMemcpy(void *to, const void *from, size_t bytes, int kind);
-int cudaMemcpyAsync(void *to, const void *from, size_t bytes, int kind, void *stream);
-int cudaStreamCreate(void **stream);
-int cudaStreamDestroy(void *stream);
-int cudaStreamBeginCapture(void *stream, int mode);
-int cudaStreamEndCapture(void *stream, void **graph);
-int cudaDeviceSynchronize(void);
-int cudaGraphInstantiate(void **exec, void *graph, unsigned long long flags);
-int cudaGraphLaunch(void *exec, void *stream);
-int cudaPointerGetAttributes(void *attributes, const void *address);
-int cudaLaunchKernel(const void *function, dim3 grid, dim3 block, void **arguments, size_t shared, void *stream);
-void **__cudaRegisterFatBinary(void *image);
-void __cudaRegisterFunction(void **image, const char *host, char *device_function, const char *name);
-int cudaMemset(void *at, int value, size_t bytes);
-int cudaMemGetInfo(size_t *left, size_t *total);
-int cudaGetDeviceCount(int *count);
-int cudaDeviceGetPCIBusId(char *text, int bytes, int device);
+/* Of cuBLAS and of the stand-in itself, as far as they are used. */
 void weft_dry_step(void);
 int weft_dry_steps(void);
 int cublasCreate_v2(void **handle);

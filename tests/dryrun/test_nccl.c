@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "dryrun/cuda_runtime_calls.h"
 #include "test.h"
 
 typedef struct nccl_id {
@@ -26,9 +27,6 @@ int ncclAlltoAll(const void *from, void *to, size_t count, int type, void *comm,
 int ncclGather(const void *from, void *to, size_t count, int type, int root, void *comm, void *stream);
 int ncclScatter(const void *from, void *to, size_t count, int type, int root, void *comm, void *stream);
 int ncclRedOpCreatePreMulSum(int *operation, void *scalar, int type, int where, void *comm);
-int cudaMalloc(void **address, size_t bytes);
-int cudaMemcpy(void *to, const void *from, size_t bytes, int kind);
-int cudaMemset(void *at, int value, size_t bytes);
 
 enum { RANKS = 3, INT32 = 2, INT64 = 4, FLOAT = 7, SUM = 0, MAXIMUM = 2, UP = 1, DOWN = 2 };
 

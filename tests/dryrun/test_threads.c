@@ -8,40 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "dryrun/cuda_runtime_calls.h"
 #include "dryrun/dry_program.h"
 #include "test.h"
 
-/* The runtime's declarations, as far as they are used. */
-typedef struct dim3 {
-  unsigned x, y, z;
-} dim3;
-int cudaSetDevice(int device);
-int cudaMemGetInfo(size_t *left, size_t *total);
-int cudaMalloc(void **address, size_t bytes);
-int cudaFree(void *address);
-int cudaHostAlloc(void **address, size_t bytes, unsigned flags);
-int cudaFreeHost(void *address);
-int cudaMemcpy(void *to, const void *from, size_t bytes, int kind);
-int cudaMemcpyAsync(void *to, const void *from, size_t bytes, int kind, void *stream);
-int cudaMemsetAsync(void *at, int value, size_t bytes, void *stream);
-int cudaStreamCreate(void **stream);
-int cudaStreamDestroy(void *stream);
-int cudaStreamSynchronize(void *stream);
-int cudaStreamWaitEvent(void *stream, void *event, unsigned flags);
-int cudaStreamBeginCapture(void *stream, int mode);
-int cudaStreamEndCapture(void *stream, void **graph);
-int cudaEventCreate(void **event);
-int cudaEventDestroy(void *event);
-int cudaEventRecord(void *event, void *stream);
-int cudaEventQuery(void *event);
-int cudaGraphInstantiate(void **exec, void *graph, unsigned long long flags);
-int cudaGraphLaunch(void *exec, void *stream);
-int cudaGraphDestroy(void *graph);
-int cudaGraphExecDestroy(void *exec);
-int cudaPointerGetAttributes(void *attributes, const void *address);
-int cudaLaunchKernel(const void *function, dim3 grid, dim3 block, void **arguments, size_t shared, void *stream);
-void **__cudaRegisterFatBinary(void *image);
-void __cudaRegisterFunction(void **image, const char *host, char *device_function, const char *name);
+/* Of cuBLAS and of the stand-in itself, as far as they are used. */
 int cublasCreate_v2(void **handle);
 int cublasSgemm_v2(void *handle, int, int, int, int, int, const float *, const float *, int, const float *, int,
                    const float *, float *, int);
