@@ -22,6 +22,7 @@ typedef struct wf__replay_setup {
   wf_allocator_ties ties;
   uint64_t memory; /* what may be had; 0: without end */
   uint64_t total;  /* the device's, which address space of expandable segments goes by; 0: not known */
+  uint64_t had;    /* at least so much could be had when it was recorded; 0: not known beyond what was reserved then */
   bool follow;     /* the driver answers as it did in the recording, and places are compared */
 } wf__replay_setup;
 

@@ -40,10 +40,18 @@ static uint64_t least_room(const wf_dry_run *run) {
 /* To the allocator's replay 0 is memory without a bound; in one byte nothing fits either. */
 static uint64_t bound_of(uint64_t room) { return room ? room : 1; }
 
+/* What the process had of its own device when it ran, at least: memory that other libraries asked for is taken off throughout. */
+static uint64_t had(const looker *l, const wf__dry_place *place) {
+  const wf__dry_process *p = &l->run->processes.at[place->process];
+  int64_t bytes = p->memory_bytes - p->context_bytes - (int64_t)place->outside;
+  return bytes > 0 ? (uint64_t)bytes : 0;
+}
+
 /* In less than a segment no setting of the allocator helps. */
-static wf_replay *replay(looker *l, uint64_t room, bool search) {
+static wf_replay *replay(looker *l, const wf__dry_place *place, uint64_t room, bool search) {
   wf_replay_options o = {.device = l->h->device,
                          .memory = (int64_t)bound_of(room),
+                         .recorded_memory = (int64_t)had(l, place),
                          .search = search && room >= SEGMENT_BYTES,
                          .progress = go_on,
                          .context = l->run};
@@ -85,9 +93,10 @@ static uint64_t outside_bytes(const wf_dry_run *run, const wf__dry_process *p, c
 
 static wf_status play(const looker *l, const wf__dry_place *place, wf_allocator_ties ties, uint64_t memory,
                       wf__replay_result *result) {
-  return wf__replay_play(l->h, &l->start,
-                         &(wf__replay_setup){.conf = place->conf, .ties = ties, .memory = memory, .total = memory},
-                         result);
+  return wf__replay_play(
+      l->h, &l->start,
+      &(wf__replay_setup){.conf = place->conf, .ties = ties, .memory = memory, .total = memory, .had = had(l, place)},
+      result);
 }
 
 static wf_status measure(const looker *l, wf__dry_place *place, const wf_replay *replayed) {
@@ -220,7 +229,7 @@ static wf_status add_place(wf_dry_run *run, uint32_t process, const wf__history 
                            .out_of_memory = count_failures(h),
                            .deferred = count_deferred(h),
                            .outside = outside_bytes(run, &run->processes.at[process], h)};
-  wf_replay *replayed = replay(&l, least_room(run), false);
+  wf_replay *replayed = replay(&l, place, least_room(run), false);
   wf_status status = replayed ? wf__replay_start_make(&l.start, h) : wf_error_peek().status;
   if (!status) status = measure(&l, place, replayed);
   wf__replay_start_release(&l.start);
@@ -296,7 +305,7 @@ static wf_status look_closely(wf_dry_run *run) {
   WF__TRY(wf__memory_view_make(&d->view, d->snapshot, &o));
   run->has_detail = true;
   looker l = {.run = run, .h = &d->view.history};
-  d->settings = replay(&l, least_room(run), run->options.search);
+  d->settings = replay(&l, place, least_room(run), run->options.search);
   if (!d->settings) return wf_error_peek().status;
   return wf__dry_find_roles(run);
 }

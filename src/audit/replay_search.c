@@ -22,6 +22,7 @@ typedef struct searcher {
   const wf__replay_start *start;
   const wf_replay_options *o;
   int64_t done, all;
+  uint64_t had; /* by the process; 0: not known */
 } searcher;
 
 static wf_status tell(searcher *s, int64_t steps) {
@@ -35,7 +36,8 @@ static wf_status play(searcher *s, const char *conf, uint64_t memory, wf__replay
   WF__TRY(tell(s, 1));
   return wf__replay_play(
       s->h, s->start,
-      &(wf__replay_setup){.conf = conf, .ties = s->r->ties, .memory = memory, .total = memory ? memory : s->r->memory},
+      &(wf__replay_setup){
+          .conf = conf, .ties = s->r->ties, .memory = memory, .total = memory ? memory : s->r->memory, .had = s->had},
       result);
 }
 
@@ -45,7 +47,8 @@ static wf_status follow(searcher *s) {
   bool any = false;
   for (size_t i = 0; i < 3; i++) {
     wf__replay_result result;
-    wf__replay_setup setup = {.conf = s->r->recorded_conf, .ties = rules[i], .total = s->r->memory, .follow = true};
+    wf__replay_setup setup = {
+        .conf = s->r->recorded_conf, .ties = rules[i], .total = s->r->memory, .had = s->had, .follow = true};
     WF__TRY(tell(s, 1));
     WF__TRY(wf__replay_play(s->h, s->start, &setup, &result));
     bool better = !any || result.same > s->r->follow.same ||
@@ -99,8 +102,9 @@ static void see_memory(searcher *s) {
     if (e->action != WF__SNAP_OOM || s->r->is_log) continue;
     s->r->memory = e->address + wf__sums_at(s->h, i).reserved;
     s->r->memory_seen = true;
-    return;
+    break;
   }
+  s->had = s->o->recorded_memory > 0 ? (uint64_t)s->o->recorded_memory : s->r->memory;
 }
 
 /* The first that needs clearly less than the recorded settings do; 2 % is noise. Settings under which requests fail that need no more
@@ -179,7 +183,7 @@ wf_replay *wf_replay_history(const wf_snapshot *snapshot, const wf_replay_option
     r->expandable_start = start.expandable;
     r->recorded_peak = h.peak;
     r->recorded_reserved = h.reserved_peak;
-    searcher s = {r, &h, &start, &o, 0, 0};
+    searcher s = {.r = r, .h = &h, .start = &start, .o = &o};
     status = r->name && r->recorded_conf ? run(&s) : WF_NO_MEMORY;
   }
   wf__replay_start_release(&start);
