@@ -81,7 +81,8 @@ static int set_nothing(const void *descriptor, int attribute, int64_t count, con
   if (attribute == TYPE_OF_TENSOR) described.element_bytes = bytes_of_element(*(const int *)elements);
   if (attribute == SIZES_OF_TENSOR) {
     described.elements = 1;
-    for (int64_t i = 0; i < count; i++) described.elements *= ((const int64_t *)elements)[i];
+    for (int64_t i = 0; i < count; i++)
+      described.elements = wf__dry_times(described.elements, ((const int64_t *)elements)[i]);
   }
   if (attribute == OPERATIONS_OF_GRAPH) {
     described.of_graph = described.since;
@@ -91,7 +92,8 @@ static int set_nothing(const void *descriptor, int attribute, int64_t count, con
 }
 
 static int finalize_nothing(const void *descriptor) {
-  if (descriptor == described.tensor) described.since += described.elements * described.element_bytes;
+  if (descriptor == described.tensor)
+    described.since = wf__dry_plus(described.since, wf__dry_times(described.elements, described.element_bytes));
   described.tensor = NULL;
   return DRY_OK;
 }

@@ -3,7 +3,7 @@
  * The weights' layout is the documented one. Work space isn't documented: given is what backward needs at least, and the report says so. */
 #include "dryrun/stand_in.h"
 
-enum { MOST_DIMS = 8 };
+enum { MOST_DIMS = 8, BAD_PARAMETER = 2000 /* of cudnnStatus_t */ };
 enum { RELU, TANH, LSTM, GRU }; /* cudnnRNNMode_t */
 enum { NO_BIAS, INPUT_BIAS, DOUBLE_BIAS, RECURRENT_BIAS };
 
@@ -78,8 +78,8 @@ static int64_t input_of(const network *n, int64_t pseudo_layer) {
 }
 
 static int64_t matrices_of(const network *n, int64_t pseudo_layer) {
-  int64_t own = gates_of(n) * n->hidden * (input_of(n, pseudo_layer) + output_of(n));
-  return own + (has_projection(n) ? output_of(n) * n->hidden : 0);
+  int64_t own = wf__dry_times(gates_of(n) * n->hidden, input_of(n, pseudo_layer) + output_of(n));
+  return wf__dry_plus(own, has_projection(n) ? wf__dry_times(output_of(n), n->hidden) : 0);
 }
 static int64_t biases_of_layer(const network *n) {
   int sets = n->bias == NO_BIAS ? 0 : n->bias == DOUBLE_BIAS ? 2 : 1;
@@ -87,13 +87,19 @@ static int64_t biases_of_layer(const network *n) {
 }
 static int64_t all_matrices(const network *n) {
   int64_t all = 0;
-  for (int64_t i = 0; i < n->layers * n->directions; i++) all += matrices_of(n, i);
+  for (int64_t i = 0; i < n->layers * n->directions; i++) all = wf__dry_plus(all, matrices_of(n, i));
   return all;
 }
 
+static int64_t bytes_of_weights(const network *n) {
+  int64_t biases = wf__dry_times(n->layers * n->directions, biases_of_layer(n));
+  return wf__dry_times(wf__dry_plus(all_matrices(n), biases), bytes_of(n->type));
+}
+
 DRY_API int cudnnGetRNNWeightSpaceSize(void *handle, const network *n, size_t *bytes) {
-  int64_t elements = all_matrices(n) + n->layers * n->directions * biases_of_layer(n);
-  *bytes = (size_t)(elements * bytes_of(n->type));
+  int64_t all = bytes_of_weights(n);
+  if (all == INT64_MAX) return BAD_PARAMETER;
+  *bytes = (size_t)all;
   return DRY_OK;
 }
 
@@ -118,6 +124,7 @@ DRY_API int cudnnGetRNNWeightParams(void *handle, const network *n, int layer, s
   int64_t offset, rows, columns, gates = gates_of(n), element = bytes_of(n->type);
   if (matrix_address) *matrix_address = NULL;
   if (bias_address) *bias_address = NULL;
+  if (bytes_of_weights(n) == INT64_MAX) return BAD_PARAMETER;
   if (!matrix_at(n, layer, number, &offset, &rows, &columns)) return DRY_OK;
   for (int i = 0; i < layer; i++) offset += matrices_of(n, i);
   describe(matrix, n->type, rows, columns);
@@ -139,10 +146,13 @@ static int64_t kept_of(const network *n) { return n->cell == LSTM ? 6 : n->cell 
 DRY_API int cudnnGetRNNTempSpaceSizes(void *handle, const network *n, int mode, const sequences *s, size_t *work,
                                       size_t *reserve) {
   enum { TRAINING = 1 };
-  int64_t units = s->steps * s->batch * n->directions * bytes_of(n->type);
-  int64_t kept = units * n->layers * n->hidden * kept_of(n), between = units * (n->layers - 1) * output_of(n);
-  *work = (size_t)(units * n->hidden * gates_of(n));
-  if (reserve) *reserve = mode == TRAINING ? (size_t)(kept + between) : 0;
+  int64_t units = wf__dry_times(wf__dry_times(s->steps, s->batch), n->directions * bytes_of(n->type));
+  int64_t kept = wf__dry_times(wf__dry_times(units, n->layers), n->hidden * kept_of(n));
+  int64_t between = wf__dry_times(wf__dry_times(units, n->layers - 1), output_of(n));
+  int64_t all = wf__dry_plus(kept, between), now = wf__dry_times(units, n->hidden * gates_of(n));
+  if (all == INT64_MAX || now == INT64_MAX) return BAD_PARAMETER;
+  *work = (size_t)now;
+  if (reserve) *reserve = mode == TRAINING ? (size_t)all : 0;
   wf__dry_limit("cudnnGetRNNTempSpaceSizes",
                 "work space of cuDNN's recurrent networks is estimated: what backward needs at least");
   return DRY_OK;

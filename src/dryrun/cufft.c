@@ -5,16 +5,18 @@
 enum { MOST_TIMES = 8 };
 
 static int64_t product(int rank, const long long *sizes, int64_t batch) {
-  for (int i = 0; i < rank; i++) batch *= sizes[i];
+  for (int i = 0; i < rank; i++) batch = wf__dry_times(batch, sizes[i]);
   return batch;
 }
 
 static int plan(int64_t elements, int64_t complex_bytes, size_t *work) {
-  int64_t least = elements > 0 ? elements * complex_bytes : 0;
+  enum { INVALID_SIZE = 8 };
+  int64_t least = elements > 0 ? wf__dry_times(elements, complex_bytes) : 0, most = wf__dry_times(MOST_TIMES, least);
+  if (most == INT64_MAX) return INVALID_SIZE;
   wf__dry_limit_up_to("cuFFT",
                       "work areas of its plans are counted once the size of what is transformed, as complex numbers: "
                       "the least that its documentation names; 8 times that is the most",
-                      MOST_TIMES * least);
+                      most);
   wf__dry_work_space(least);
   if (work) *work = (size_t)least;
   return DRY_OK;
@@ -45,7 +47,7 @@ static int64_t bytes_of_data(int type) {
 
 static int plan_of_ints(int rank, const int *n, int type, int batch, size_t *work) {
   int64_t elements = batch;
-  for (int i = 0; i < rank; i++) elements *= n[i];
+  for (int i = 0; i < rank; i++) elements = wf__dry_times(elements, n[i]);
   return plan(elements, bytes_of(type), work);
 }
 

@@ -13,6 +13,16 @@
 
 #define DRY_API __attribute__((visibility("default")))
 
+/* Of numbers that aren't negative; INT64_MAX where the result has no place. */
+static inline int64_t wf__dry_times(int64_t a, int64_t b) {
+  int64_t product;
+  return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : product;
+}
+static inline int64_t wf__dry_plus(int64_t a, int64_t b) {
+  int64_t sum;
+  return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
+}
+
 /* cudaError_t; CUresult has the same numbers where both have the error. */
 enum {
   DRY_OK = 0,

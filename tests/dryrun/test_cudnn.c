@@ -9,6 +9,11 @@ int cudnnSetRNNDescriptor_v8(void *n, int algorithm, int cell, int bias, int dir
 int cudnnGetRNNWeightSpaceSize(void *handle, void *n, size_t *bytes);
 int cudnnGetRNNWeightParams(void *handle, void *n, int layer, size_t bytes, char *weights, int number, void *matrix,
                             char **at, void *bias, char **bias_at);
+int cudnnCreateRNNDataDescriptor(void **handle);
+int cudnnDestroyRNNDataDescriptor(void *handle);
+int cudnnSetRNNDataDescriptor(void *s, int type, int layout, int steps, int batch, int width, const int *lengths,
+                              void *padding);
+int cudnnGetRNNTempSpaceSizes(void *handle, void *n, int mode, void *s, size_t *work, size_t *reserve);
 int cudnnCreateTensorDescriptor(void **handle);
 int cudnnDestroyTensorDescriptor(void *handle);
 int cudnnGetTensorNdDescriptor(void *t, int room, int *type, int *dims, int *size, int *stride);
@@ -69,6 +74,23 @@ static void a_projection_is_the_last_matrix_and_has_no_bias(void **state) {
   cudnnDestroyRNNDescriptor(n);
 }
 
+static void a_network_beyond_all_memory_is_refused(void **state) {
+  enum { BAD_PARAMETER = 2000, TRAINING = 1, HUGE_SIZE = 2000000000 };
+  void *n = network(LSTM, BOTH_WAYS, FLOAT, HUGE_SIZE, HUGE_SIZE, 0, 3),
+       *small = network(LSTM, ONE_WAY, FLOAT, 3, 5, 0, 1), *s;
+  char *at;
+  size_t bytes = 7, reserve = 7;
+  assert_int_equal(cudnnGetRNNWeightSpaceSize(NULL, n, &bytes), BAD_PARAMETER);
+  assert_int_equal(cudnnGetRNNWeightParams(NULL, n, 5, 7, NULL, 0, NULL, &at, NULL, NULL), BAD_PARAMETER);
+  cudnnCreateRNNDataDescriptor(&s);
+  cudnnSetRNNDataDescriptor(s, FLOAT, 0, HUGE_SIZE, HUGE_SIZE, 3, NULL, NULL);
+  assert_int_equal(cudnnGetRNNTempSpaceSizes(NULL, small, TRAINING, s, &bytes, &reserve), BAD_PARAMETER);
+  assert_int_equal(bytes + reserve, 14);
+  cudnnDestroyRNNDataDescriptor(s);
+  cudnnDestroyRNNDescriptor(small);
+  cudnnDestroyRNNDescriptor(n);
+}
+
 static void every_graph_has_one_plan_without_work_space(void **state) {
   enum { CONFIGURATIONS = 202, WORK_SPACE = 402, NOTES = 1303, INT64 = 3, DESCRIPTOR = 15, NOTE = 11 };
   int64_t count = 7, bytes = 7;
@@ -112,6 +134,7 @@ int main(void) {
       cmocka_unit_test(an_lstm_has_four_gates_and_two_biases),
       cmocka_unit_test(matrices_come_before_biases_layer_after_layer),
       cmocka_unit_test(a_projection_is_the_last_matrix_and_has_no_bias),
+      cmocka_unit_test(a_network_beyond_all_memory_is_refused),
       cmocka_unit_test(every_graph_has_one_plan_without_work_space),
       cmocka_unit_test(the_older_calls_have_one_algorithm_that_repeats),
   };

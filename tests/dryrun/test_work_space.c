@@ -67,6 +67,19 @@ static void a_transform_asks_for_one_to_eight_times_its_elements(void **state) {
   assert_limit("cuFFT", 5, 8 * 1000 * 4 * 8);
 }
 
+/* A plan of 2^21 in each of three dims has 2^63 elements. */
+static void sizes_beyond_all_memory_are_refused(void **state) {
+  enum { INVALID_SIZE = 8 };
+  long long n[] = {1 << 21, 1 << 21, 1 << 21};
+  size_t work = 7;
+  assert_int_equal(cufftMakePlan3d(1, 1 << 21, 1 << 21, 1 << 21, SINGLE, &work), INVALID_SIZE);
+  assert_int_equal(cufftMakePlan1d(1, 1 << 30, DOUBLE, 1 << 30, &work), INVALID_SIZE); /* 2^60 elements of 16 bytes */
+  assert_int_equal(cufftXtMakePlanMany(1, 3, n, NULL, 1, 1, 0, NULL, 1, 1, 0, 1 << 21, &work, SINGLE_DATA),
+                   INVALID_SIZE);
+  assert_int_equal(work, 7);
+  assert_limit("cuFFT", 5, 8 * 1000 * 4 * 8); /* those before */
+}
+
 static void sizes_that_are_not_known_are_zero_and_said(void **state) {
   size_t bytes = 7, host = 7;
   int elements = 7;
@@ -103,6 +116,7 @@ int main(int count, char **arguments) {
   if (!getenv("WEFT_DRY_DIR")) restart(arguments);
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_transform_asks_for_one_to_eight_times_its_elements),
+      cmocka_unit_test(sizes_beyond_all_memory_are_refused),
       cmocka_unit_test(sizes_that_are_not_known_are_zero_and_said),
       cmocka_unit_test(products_of_sparse_matrices_are_said_too),
   };
