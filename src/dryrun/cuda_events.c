@@ -27,6 +27,8 @@ static bool read_event(void *handle, event *e) {
 
 DRY_API int cudaEventCreateWithFlags(void **handle, unsigned flags) {
   if (!handle) return wf__dry_error(DRY_INVALID_VALUE);
+  int code = wf__dry_use_device(wf__dry_current_device());
+  if (code != DRY_OK) return code;
   event *e = wf__dry_handle_new(DRY_EVENT, sizeof *e);
   if (!e) return wf__dry_error(DRY_NO_MEMORY);
   e->flags = flags;
@@ -44,6 +46,8 @@ DRY_API int cudaEventDestroy(void *handle) {
 DRY_API int cudaEventRecord(void *handle, void *stream_handle) {
   event *e = event_of(handle);
   wf__dry_stream *stream = wf__dry_stream_of(stream_handle);
+  int code = wf__dry_use_device(wf__dry_current_device());
+  if (code != DRY_OK) return code;
   if (!e || !stream || stream->device != e->device) return wf__dry_error(DRY_INVALID_HANDLE);
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
@@ -61,6 +65,8 @@ DRY_API int cudaEventRecordWithFlags(void *handle, void *stream, unsigned flags)
 
 DRY_API int cudaEventQuery(void *handle) {
   event e;
+  int code = wf__dry_use_device(wf__dry_current_device());
+  if (code != DRY_OK) return code;
   if (!read_event(handle, &e)) return wf__dry_error(DRY_INVALID_HANDLE);
   return !e.position || wf__dry_asked_done(e.stream, e.position) ? DRY_OK : wf__dry_error(DRY_NOT_READY);
 }
@@ -71,6 +77,8 @@ static bool is_of_ddp_timers(void) { return wf__dry_called_by("c10d6Logger18calc
 
 DRY_API int cudaEventSynchronize(void *handle) {
   event e;
+  int code = wf__dry_use_device(wf__dry_current_device());
+  if (code != DRY_OK) return code;
   if (!read_event(handle, &e)) return wf__dry_error(DRY_INVALID_HANDLE);
   if (is_of_ddp_timers())
     wf__dry_limit("cudaEventSynchronize by DistributedDataParallel's timers",

@@ -203,6 +203,8 @@ void wf__dry_end_capture(const wf__dry_graph *graph) {
 
 DRY_API int cudaStreamCreateWithPriority(void **handle, unsigned flags, int priority) {
   if (!handle) return wf__dry_error(DRY_INVALID_VALUE);
+  int code = wf__dry_use_device(current);
+  if (code != DRY_OK) return code;
   wf__dry_stream *stream = wf__dry_handle_new(DRY_STREAM, sizeof *stream);
   if (!stream) return wf__dry_error(DRY_NO_MEMORY);
   wf__dry_lock(DRY_LOCK_STREAMS);
@@ -240,6 +242,8 @@ static void count_sync(const char *what, int device) {
 
 DRY_API int cudaStreamSynchronize(void *handle) {
   wf__dry_stream *stream = wf__dry_stream_of(handle);
+  int code = wf__dry_use_device(current);
+  if (code != DRY_OK) return code;
   if (!stream) return wf__dry_error(DRY_INVALID_HANDLE);
   if (stream->capture) return wf__dry_error(DRY_CAPTURE_UNSUPPORTED);
   count_sync("cudaStreamSynchronize", stream->device);
@@ -248,6 +252,8 @@ DRY_API int cudaStreamSynchronize(void *handle) {
 }
 
 DRY_API int cudaDeviceSynchronize(void) {
+  int code = wf__dry_use_device(current);
+  if (code != DRY_OK) return code;
   count_sync("cudaDeviceSynchronize", current);
   wf__dry_device_done(current);
   return DRY_OK;
@@ -255,6 +261,8 @@ DRY_API int cudaDeviceSynchronize(void) {
 
 DRY_API int cudaStreamQuery(void *handle) {
   wf__dry_stream *stream = wf__dry_stream_of(handle);
+  int code = wf__dry_use_device(current);
+  if (code != DRY_OK) return code;
   if (!stream) return wf__dry_error(DRY_INVALID_HANDLE);
   if (stream->capture) return wf__dry_error(DRY_CAPTURE_UNSUPPORTED);
   return wf__dry_asked_stream_done(stream) ? DRY_OK : wf__dry_error(DRY_NOT_READY);

@@ -45,7 +45,8 @@ DRY_API int cudaMallocPitch(void **address, size_t *pitch, size_t width, size_t 
 static int get_host(void **address, size_t bytes, wf__dry_place place, const char *what) {
   int device = wf__dry_current_device();
   if (!address) return wf__dry_error(DRY_INVALID_VALUE);
-  int code = wf__dry_host_get(bytes, place, device, address);
+  int code = wf__dry_use_device(device);
+  if (code == DRY_OK) code = wf__dry_host_get(bytes, place, device, address);
   if (code == DRY_OK && bytes) count_memory("malloc", what, device, bytes);
   return wf__dry_error(code);
 }
@@ -62,7 +63,8 @@ DRY_API int cudaMallocManaged(void **address, size_t bytes, unsigned flags) {
 }
 DRY_API int cudaFreeHost(void *address) { return give(address, "cudaFreeHost"); }
 DRY_API int cudaHostRegister(void *address, size_t bytes, unsigned flags) {
-  int code = wf__dry_host_register(address, bytes);
+  int code = wf__dry_use_device(wf__dry_current_device());
+  if (code == DRY_OK) code = wf__dry_host_register(address, bytes);
   if (code == DRY_OK) count_memory("malloc", "cudaHostRegister", wf__dry_current_device(), bytes);
   return wf__dry_error(code);
 }

@@ -24,6 +24,8 @@ int cublasSgemm_v2(void *handle, int, int, int, int, int, const float *, const f
 
 #define MIB ((size_t)1 << 20)
 
+enum { INITIALIZATION_ERROR = 3 }; /* cudaErrorInitializationError */
+
 static char folder[256];
 
 /* The row of the child's file with that kind and name, NULL: none. */
@@ -109,15 +111,18 @@ static void *allocate_all_the_time(void *unused) {
 static void a_child_is_answered_whatever_other_threads_did_at_the_fork(void **state) {
   enum { FORKS = 200 };
   pthread_t thread;
+  void *used;
+  assert_int_equal(cudaStreamCreate(&used), 0);
   pthread_create(&thread, NULL, allocate_all_the_time, NULL);
   int answered = 0;
   for (int i = 0; i < FORKS; i++) {
     int status = 1;
     pid_t child = fork();
     if (!child) {
-      void *stream, *a;
+      void *stream;
+      char attributes[64];
       alarm(10);
-      bool right = !cudaHostAlloc(&a, 16, 0) && !cudaStreamCreate(&stream) && !cudaFreeHost(a);
+      bool right = !cudaPointerGetAttributes(attributes, &stream) && cudaStreamCreate(&stream) == INITIALIZATION_ERROR;
       _exit(right ? 0 : 1);
     }
     waitpid(child, &status, 0);
@@ -395,6 +400,19 @@ static void child_sees(void) {
   _exit(none == !count ? count * 16 + first - 1 : 255);
 }
 
+/* What all calls that order work answer, with these or, if NULL, with some of its own; -1: not all the same. */
+static int answer_of_order(void *stream, void *event) {
+  bool own = !stream;
+  int stream_made = own ? cudaStreamCreate(&stream) : 0, event_made = own ? cudaEventCreate(&event) : 0;
+  int recorded = cudaEventRecord(event, stream);
+  int all[] = {own ? stream_made : recorded, own ? event_made : recorded,   cudaEventSynchronize(event),
+               cudaEventQuery(event),        cudaStreamSynchronize(stream), cudaStreamQuery(stream),
+               cudaDeviceSynchronize()};
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+    if (all[i] != recorded) return -1;
+  return recorded;
+}
+
 /* Its child's rows say what the grandchild did. What there is of memory is a question that makes a context, too. */
 static void child_forks(bool allocates, bool asks) {
   void *a = NULL, *b;
@@ -402,15 +420,19 @@ static void child_forks(bool allocates, bool asks) {
   bool late = allocates || asks;
   char path[512], line[8192];
   int count = 0, status = 1;
+  void *stream = NULL, *event = NULL;
   weft_dry_step();
   if (allocates) cudaMalloc(&a, 2 * MIB);
+  if (allocates) cudaStreamCreate(&stream);
+  if (allocates) cudaEventCreate(&event);
   if (asks) cudaMemGetInfo(&left, &total);
   pid_t child = fork();
   if (!child) {
     setenv("CUDA_VISIBLE_DEVICES", "1", 1);
-    int expected = late ? 3 : 0; /* cudaErrorInitializationError */
+    int expected = late ? INITIALIZATION_ERROR : 0;
     bool right = cudaMalloc(&b, 4 * MIB) == expected && cudaMemset(late ? a : b, 0, 4) == expected;
-    right &= cudaMemGetInfo(&left, &total) == expected;
+    right &= cudaMemGetInfo(&left, &total) == expected && cudaHostAlloc(&b, 16, 0) == expected;
+    right &= answer_of_order(stream, event) == expected && answer_of_order(NULL, NULL) == expected;
     right &= weft_dry_steps() == 0 && !cudaGetDeviceCount(&count) && count == (late ? 2 : 1);
     _exit(right ? 0 : 1);
   }
