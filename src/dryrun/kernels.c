@@ -14,6 +14,7 @@ typedef struct kernel {
   const void *image;           /* the module that has it, as registered; NULL: not known */
   const char *symbol;          /* as compiled: the program's text */
   _Atomic(const char *) shown; /* as people read it; made at the first launch */
+  _Atomic(const char *) built; /* what the module has code for; made at the first launch without */
   int shared_most;             /* dynamic shared memory that was asked for */
   atomic_int code; /* whether the module has code for the device: 0 until a launch asks, 1 it has, -1 it hasn't */
 } kernel;
@@ -91,12 +92,17 @@ static const char *readable(const char *symbol) {
   return name ? name : symbol;
 }
 
+/* The text that stays. If another thread was first, the one made here is left unused: that happens once a kernel at most. */
+static const char *kept(_Atomic(const char *) *place, const char *made) {
+  const char *there = NULL;
+  return atomic_compare_exchange_strong(place, &there, made) ? made : there;
+}
+
 const char *wf__dry_kernel_name(const void *function) {
   kernel *k = kernel_of(function);
   if (!k || !k->symbol) return "a kernel that wasn't registered";
-  const char *shown = atomic_load(&k->shown), *made = shown ? NULL : readable(k->symbol);
-  if (made && atomic_compare_exchange_strong(&k->shown, &shown, made)) return made;
-  return shown; /* if another thread was first, the text made here stays unused: it happens once a kernel at most */
+  const char *shown = atomic_load(&k->shown);
+  return shown ? shown : kept(&k->shown, readable(k->symbol));
 }
 
 static int device_version(void) {
@@ -113,13 +119,20 @@ static bool has_code(kernel *k) {
   return known > 0;
 }
 
+static const char *built_for(kernel *k) {
+  char architectures[256];
+  const char *built = atomic_load(&k->built);
+  if (built) return built;
+  wf__dry_code_list(k->image, architectures, sizeof architectures);
+  char *made = wf__strdup(architectures);
+  if (made) return kept(&k->built, made);
+  return wf_error_take(), "";
+}
+
 /* A launch without code is counted all the same, and beside it what code there is: what the program would take is worth knowing. */
 static void check_code(const void *function, int device) {
   kernel *k = kernel_of(function);
-  char architectures[256];
-  if (!k || has_code(k)) return;
-  wf__dry_code_list(k->image, architectures, sizeof architectures);
-  wf__dry_count(&(wf__dry_happening){.kind = "uncoded", .what = architectures, .device = device});
+  if (k && !has_code(k)) wf__dry_count(&(wf__dry_happening){.kind = "uncoded", .what = built_for(k), .device = device});
 }
 
 void wf__dry_launch(const void *function, void *stream) {
