@@ -114,7 +114,8 @@ ok "a folder without a run" sh -c 'mkdir "$2" && "$1" dry-run --report "$2" 2>&1
 ok "a folder to keep that isn't empty" ends 2 "new or an empty folder" "$weft" dry-run --keep "$run" -- true
 ok "Python that is told to look away" ends 2 "leave them out" "$weft" dry-run -- python3 -I train.py
 ok "the list of GPUs" ends 0 "a100-80 .*79.14 GiB" "$weft" dry-run --list-gpus
-ok "a stand-in that isn't there" ends 2 "isn't there" env WEFT_DRY_LIBRARY="$work/none.so" "$weft" dry-run -- true
+ok "a stand-in that isn't there" ends 2 "isn't there" env WEFT_DRY_LIBRARY="$work/none.so" "$weft" dry-run --keep "$work/unkept" -- true
+ok "leaves no folder" test ! -e "$work/unkept"
 
 # ---- a GPU described by a file ----
 stand_in=$(find "$build" -name libweft-dry.so | head -n 1)
@@ -209,6 +210,7 @@ ok "of which a report has the words of the first" sh -c '"$1" dry-run --gpu t4 -
 ok "with its GPUs and its exit status" sh -c '"$1" dry-run --report "$2" --json >"$3"; [ $? = 2 ]' sh "$weft" "$work/again" "$work/again.json"
 ok "which are these" holds "$work/again.json" "[x['name'] for x in d['devices']] == ['l4', 't4'] and d['program']['exit_status'] == 3"
 bad=$(printf 'no utf\377 8')
+ok "a launch that can't be recorded says why" ends 2 "launch.jsonl can't be written: File too large" sh -c 'trap "" XFSZ; ulimit -f 100; long=$(printf "%01000d" 0); for i in $(seq 100); do set -- "$@" "$long"; done; exec "$@"' sh "$weft" dry-run -- true
 ok "names of any bytes" sh -c '"$1" dry-run --keep "$2" -- python3 -c "import sys" "$3" >/dev/null 2>&1; grep -q "no utf? 8" "$2/launch.jsonl"' sh "$weft" "$work/bytes ü" "$bad"
 ok "and without it nothing is left" sh -c 'mkdir "$3" && TMPDIR="$3" "$1" dry-run -- python3 "$2" 0 >/dev/null 2>&1; [ -z "$(ls "$3")" ]' sh "$weft" "$work/plain.py" "$work/tmp"
 # Its own session, so that nothing else is hung up on.

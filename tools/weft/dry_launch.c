@@ -45,12 +45,14 @@ void dry_folder_remove(const char *folder) {
   rmdir(folder);
 }
 
-static bool write_file(const char *path, const char *text) {
-  FILE *file = fopen(path, "w");
-  bool good = file && fputs(text, file) >= 0;
-  if (file && fclose(file)) good = false;
-  if (!good) misuse("dry-run", "%s can't be written: %s", path, strerror(errno));
-  return good;
+/* The first failure counts: what comes behind it sets errno anew. */
+static bool write_file(const char *path, const char *mode, const char *text, const char *end) {
+  FILE *file = fopen(path, mode);
+  int error = file ? 0 : errno;
+  if (file && (fputs(text, file) < 0 || fputs(end, file) < 0)) error = errno;
+  if (file && fclose(file) && !error) error = errno;
+  if (error) misuse("dry-run", "%s can't be written: %s", path, strerror(error));
+  return !error;
 }
 
 static bool write_python(const char *folder) {
@@ -64,7 +66,7 @@ static bool write_python(const char *folder) {
   }
   for (int i = 0; i < n; i++) {
     snprintf(path, sizeof path, "%s/python/%s", folder, files[i].name);
-    if (!write_file(path, files[i].text)) return false;
+    if (!write_file(path, "w", files[i].text, "")) return false;
   }
   return true;
 }
@@ -75,11 +77,11 @@ static bool write_python(const char *folder) {
 static bool record(const char *folder, const char *mode, json_t *row) {
   char path[PATH_MAX];
   snprintf(path, sizeof path, "%s/launch.jsonl", folder);
-  FILE *file = fopen(path, mode);
-  bool good = file && row && !json_dumpf(row, file, JSON_COMPACT) && fputc('\n', file) >= 0;
+  char *text = row ? json_dumps(row, JSON_COMPACT) : NULL;
   json_decref(row);
-  if (file && fclose(file)) good = false;
-  if (!good) misuse("dry-run", "%s can't be written: %s", path, strerror(errno));
+  bool good = text && write_file(path, mode, text, "\n");
+  if (!text) misuse("dry-run", "%s can't be written: %s", path, strerror(ENOMEM));
+  free(text);
   return good;
 }
 

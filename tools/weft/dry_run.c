@@ -284,9 +284,10 @@ static bool python_looks_away(char **command) {
   return false;
 }
 
-static char *folder_for(const char *keep) {
+static char *folder_for(const char *keep, bool *made) {
+  *made = !keep || !mkdir(keep, 0777);
   if (!keep) return dry_folder_make();
-  if (mkdir(keep, 0777) && errno != EEXIST) {
+  if (!*made && errno != EEXIST) {
     misuse("dry-run", "%s can't be made: %s", keep, strerror(errno));
     return NULL;
   }
@@ -420,7 +421,8 @@ static int run(options *o) {
   if (python_looks_away(o->command))
     return misuse("dry-run",
                   "Python options -I, -E and -S keep out what watches the program: leave them out for the dry run");
-  char *folder = folder_for(o->keep);
+  bool made;
+  char *folder = folder_for(o->keep, &made);
   if (!folder) return EXIT_MISUSE;
   dry_launch launch = {.command = o->command,
                        .gpu = o->gpu,
@@ -435,6 +437,7 @@ static int run(options *o) {
                        .output_to_stderr = o->json};
   int code = run_in(o, &launch, folder);
   if (!o->keep) dry_folder_remove(folder);
+  else if (made) rmdir(folder); /* which stays if anything was recorded */
   free(folder);
   return code;
 }
