@@ -27,11 +27,8 @@ typedef struct wf_dry_options {
   int64_t context_bytes; /* what the driver takes on each of them, instead of what they say; below 0: as they say */
   bool search;           /* try the settings of the allocator worth trying */
   const char
-      *late_folder; /* of a second run, whose events finish only when they are waited for; NULL: there was none */
-  const char
-      *command; /* as it was typed; NULL: as it was recorded, or else as the process saw it that the report is about */
+      *late_folder;    /* of a second run, whose events finish only when they are waited for; NULL: there was none */
   int exit_status;     /* of the program, as the shell has it (128 + signal); -1: as it was recorded, or not known */
-  int late_status;     /* likewise, of the second run */
   double max_pageable; /* copies with pageable memory a step; NaN: no bound */
   double max_syncs_per_step; /* likewise */
   int rows;                  /* of each table, at most */

@@ -116,7 +116,7 @@ static void put_all(wf__text *out, const wf_dry_run *r) {
   put_modules(out, r);
   put_lines(out, r);
   wf__text_put(out, "<section>\n<h2>What this estimate doesn't know</h2>\n<ul>\n");
-  wf__dry_each_limit(r, put_limit, out);
+  if (wf__dry_each_limit(r, put_limit, out)) out->status = WF_NO_MEMORY;
   wf__text_put(out, "</ul>\n</section>\n");
 }
 

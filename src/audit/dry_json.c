@@ -240,7 +240,7 @@ static void put_all(wf__json *j, const wf_dry_run *r) {
   put_reads(j, r);
   wf__json_key(j, "limits");
   wf__json_array(j);
-  wf__dry_each_limit(r, put_limit, j);
+  if (wf__dry_each_limit(r, put_limit, j)) j->status = WF_NO_MEMORY;
   wf__json_array_end(j);
   wf__json_object_end(j);
 }

@@ -6,6 +6,7 @@
 
 #include "audit/dry_parts.h"
 #include "base/host.h"
+#include "format/text.h"
 #include "report/units.h"
 
 /* The newest PyTorch that this was tried with. */
@@ -16,7 +17,6 @@ wf_dry_options wf_dry_defaults(void) {
   return (wf_dry_options){.search = true,
                           .context_bytes = -1,
                           .exit_status = -1,
-                          .late_status = -1,
                           .max_pageable = NAN,
                           .max_syncs_per_step = NAN,
                           .rows = 12};
@@ -47,7 +47,7 @@ static wf_status read_late(wf_dry_run *run) {
   if (!folder) return WF_OK;
   o.late_folder = NULL;
   o.search = false;
-  o.exit_status = o.late_status;
+  o.exit_status = -1; /* as it was recorded */
   wf_dry_run *late = wf_dry_read(folder, &o);
   if (!late) return wf_error_peek().status;
   if (late->places.n) run->late_reserved = late->places.at[late->main_place].reserved;
@@ -163,7 +163,6 @@ static bool ended_by(const wf_dry_run *run, const char *how) {
 }
 
 const char *wf__dry_command(const wf_dry_run *run) {
-  if (run->options.command) return run->options.command;
   return wf__dry_string(run, run->typed ? run->typed : wf__dry_main(run)->argv);
 }
 
@@ -349,16 +348,19 @@ typedef struct teller {
   const wf_dry_run *run;
   void (*fn)(void *context, const char *text);
   void *context;
+  wf_status *status; /* the first failure */
 } teller;
 
 static void say(const teller *t, const char *format, ...) WF_PRINTF(2, 3);
 static void say(const teller *t, const char *format, ...) {
-  char text[1024];
+  wf__text text = {0};
   va_list args;
   va_start(args, format);
-  vsnprintf(text, sizeof text, format, args);
+  wf__text_vprintf(&text, format, args);
   va_end(args);
-  t->fn(t->context, text);
+  if (!text.status) t->fn(t->context, text.data);
+  else if (!*t->status) *t->status = text.status;
+  wf__text_release(&text);
 }
 
 /* Entry points that aren't modelled, each once however many lines and steps came by. */
@@ -380,8 +382,8 @@ static void say_entry_points(const teller *t) {
     if (n > 1) snprintf(often, sizeof often, "%lld times", (long long)n);
     if (most)
       snprintf(often + strlen(often), sizeof often - strlen(often), ", the largest %s", wf__bytes_text(most, bytes));
-    say(t, "%.300s: %.600s (%s)", wf__dry_string(r, row->what),
-        row->text ? wf__dry_string(r, row->text) : "isn't modelled", often);
+    say(t, "%s: %s (%s)", wf__dry_string(r, row->what), row->text ? wf__dry_string(r, row->text) : "isn't modelled",
+        often);
   }
 }
 
@@ -408,7 +410,7 @@ static void say_version(const teller *t) {
   char *end;
   long major = strtol(torch, &end, 10), minor = *end == '.' ? strtol(end + 1, NULL, 10) : 0;
   if (major > KNOWN_MAJOR || (major == KNOWN_MAJOR && minor > KNOWN_MINOR))
-    say(t, "PyTorch %.60s is newer than any that dry runs were tried with (%d.%d)", torch, KNOWN_MAJOR, KNOWN_MINOR);
+    say(t, "PyTorch %s is newer than any that dry runs were tried with (%d.%d)", torch, KNOWN_MAJOR, KNOWN_MINOR);
 }
 
 static void say_devices(const teller *t) {
@@ -436,19 +438,20 @@ static void say_recording(const teller *t) {
           "process %lld: what it did by line is counted up to one of its steps only, since the rest couldn't be written",
           (long long)r->processes.at[i].pid);
   if (r->damaged) say(t, "%u damaged row%s passed over", r->damaged, r->damaged == 1 ? " was" : "s were");
-  for (size_t i = 0; i < r->notes.n; i++) say(t, "%.900s", wf__dry_string(r, r->notes.at[i]));
-  if (r->late_failure)
-    say(t, "the second run, whose events finish only when they are waited for: %.900s", r->late_failure);
+  for (size_t i = 0; i < r->notes.n; i++) say(t, "%s", wf__dry_string(r, r->notes.at[i]));
+  if (r->late_failure) say(t, "the second run, whose events finish only when they are waited for: %s", r->late_failure);
   else if (wf_dry_wants_late_run(r) && !r->late_reserved)
     say(t,
         "memory was freed while another stream still used it: what is reserved depends on when events finish, and this run knows one end of that (--events)");
 }
 
-void wf__dry_each_limit(const wf_dry_run *run, void (*fn)(void *context, const char *text), void *context) {
-  teller t = {run, fn, context};
+wf_status wf__dry_each_limit(const wf_dry_run *run, void (*fn)(void *context, const char *text), void *context) {
+  wf_status status = WF_OK;
+  teller t = {run, fn, context, &status};
   say_entry_points(&t);
   say_devices(&t);
   say_replay(&t);
   say_version(&t);
   say_recording(&t);
+  return status;
 }

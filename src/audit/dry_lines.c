@@ -40,6 +40,28 @@ static bool in_steady(const wf__dry_row *row, int64_t warm, int64_t steady) {
   return steady ? row->step >= warm && row->step < warm + steady : true;
 }
 
+static int by_place(const wf__dry_row *x, const wf__dry_row *y) {
+  if (x->kind != y->kind) return x->kind < y->kind ? -1 : 1;
+  if (x->file != y->file) return x->file < y->file ? -1 : 1;
+  if (x->line != y->line) return x->line < y->line ? -1 : 1;
+  if (x->function != y->function) return x->function < y->function ? -1 : 1;
+  if (x->kind >= WF__DRY_LAUNCH || x->what == y->what) return 0; /* kernels of a line count together, and values read */
+  return x->what < y->what ? -1 : 1;
+}
+
+/* Allocators keep what they got: what a line asks of the driver in one step alone came late, as the first .item() asks for the memory that all of them
+ * read by; it doesn't go on. */
+static bool is_of_steady(const wf_dry_run *run, const wf__dry_process *p, const wf__dry_row *row, int64_t warm,
+                         int64_t steady) {
+  bool of_steady = in_steady(row, warm, steady);
+  if (!of_steady || !steady || row->kind != WF__DRY_MALLOC) return of_steady;
+  for (uint32_t k = 0; k < p->row_count; k++) {
+    const wf__dry_row *other = &run->rows.at[p->first_row + k];
+    if (other->step != row->step && in_steady(other, warm, steady) && !by_place(other, row)) return true;
+  }
+  return false;
+}
+
 static void keep_most(double *most, int64_t n, int64_t steady) {
   double each = (double)n / (double)(steady ? steady : 1);
   if (each > *most) *most = each;
@@ -52,7 +74,7 @@ static void count(wf_dry_run *run) {
     int64_t warm, steady = steady_steps(p, &warm), pageable = 0, syncs = 0, launches = 0, allocations = 0;
     for (uint32_t k = 0; k < p->row_count; k++) {
       const wf__dry_row *row = &run->rows.at[p->first_row + k];
-      if (!in_steady(row, warm, steady)) continue;
+      if (!is_of_steady(run, p, row, warm, steady)) continue;
       if (wf__dry_is_pageable(run, row)) pageable += row->count;
       if (row->kind == WF__DRY_SYNC) syncs += row->count;
       if (row->kind == WF__DRY_LAUNCH) launches += row->count;
@@ -66,15 +88,6 @@ static void count(wf_dry_run *run) {
 }
 
 /* ---- lines ------------------------------------------------------------------------------------------------------------ */
-
-static int by_place(const wf__dry_row *x, const wf__dry_row *y) {
-  if (x->kind != y->kind) return x->kind < y->kind ? -1 : 1;
-  if (x->file != y->file) return x->file < y->file ? -1 : 1;
-  if (x->line != y->line) return x->line < y->line ? -1 : 1;
-  if (x->function != y->function) return x->function < y->function ? -1 : 1;
-  if (x->kind >= WF__DRY_LAUNCH || x->what == y->what) return 0; /* kernels of a line count together, and values read */
-  return x->what < y->what ? -1 : 1;
-}
 
 static int by_line(const void *a, const void *b) {
   const wf__dry_line *x = a, *y = b;
@@ -100,7 +113,7 @@ static wf_status gather(wf_dry_run *run) {
     wf__dry_line *line = WF__SNAP_ADD(run->lines);
     if (!line) return WF_NO_MEMORY;
     *line = (wf__dry_line){.sum = *row};
-    if (run->steady && in_steady(row, run->warm, run->steady)) line->steady = row->count;
+    if (run->steady && is_of_steady(run, p, row, run->warm, run->steady)) line->steady = row->count;
   }
   size_t n = 0;
   if (run->lines.n) qsort(run->lines.at, run->lines.n, sizeof *run->lines.at, by_line);

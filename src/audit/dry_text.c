@@ -397,6 +397,6 @@ char *wf_dry_text(const wf_dry_run *r, int columns) {
   put_problems(&p);
   put_launches(&p);
   put_reads(&p);
-  wf__dry_each_limit(r, put_limit, &p);
+  if (wf__dry_each_limit(r, put_limit, &p)) out.status = WF_NO_MEMORY;
   return wf__text_take(&out);
 }

@@ -213,6 +213,15 @@ static void processes_with_a_device_each_share_nothing(void **state) {
   wf_dry_free(run);
 }
 
+static void put_status(int status) {
+  char path[128];
+  snprintf(path, sizeof path, "%s/launch.jsonl", folder);
+  FILE *file = fopen(path, "w");
+  assert_non_null(file);
+  fprintf(file, "{\"kind\":\"status\",\"count\":%d}\n", status);
+  fclose(file);
+}
+
 /* Its events finished at the end only, and what the side stream used was kept until then: the second run of the same program. */
 static void a_second_run_gives_the_other_end_of_the_bracket(void **state) {
   static char first[sizeof folder];
@@ -246,7 +255,7 @@ static void a_second_run_gives_the_other_end_of_the_bracket(void **state) {
   assert_null(strstr(text, "the second run"));
   wf_report_release(text);
   wf_dry_free(run);
-  o.late_status = 137; /* what it reserved until then is no bracket */
+  put_status(137); /* in the second run's folder: what it reserved until then is no bracket */
   run = wf_dry_read(first, &o);
   assert_non_null(run);
   char *json = wf_dry_json(run, 0);
@@ -297,6 +306,26 @@ static void lines_are_judged_by_the_steady_state(void **state) {
   assert_non_null(strstr(wait->problem, "a value is read"));
   assert_null(line_of(run, WF__DRY_COPY, 6)->problem);               /* said of the wait already */
   assert_int_equal(line_of(run, WF__DRY_LAUNCH, 7)->sum.count, 300); /* whatever kernels they are */
+  wf_dry_free(run);
+}
+
+/* Line 6 reads its first value in step 3, by memory that is kept for the next ones; line 7 pins anew all the time. */
+static void memory_that_is_asked_for_once_is_not_asked_for_in_the_steady_state(void **state) {
+  begin_process(7, 0);
+  maker_alloc(&m, 60 * MIB, 0, TRAIN);
+  put_training_rows();
+  row("malloc", "cudaHostAlloc", 3, 6, 1, 512);
+  row("malloc", "cudaHostAlloc", 3, 7, 1, 1 << 20);
+  row("malloc", "cudaHostAlloc", 5, 7, 1, 1 << 20);
+  row("malloc", "cudaMalloc", 4, 7, 2, 4 << 20);
+  end_process(7, "steps", "", 6);
+  wf_dry_run *run = read_run(&gib, 1, 0);
+  const wf__dry_line *once = line_of(run, WF__DRY_MALLOC, 6), *again = line_of(run, WF__DRY_MALLOC, 7);
+  assert_null(once->problem);
+  assert_true(once->sum.count == 1 && once->per_step == 0);
+  assert_non_null(strstr(again->problem, "pinned in the steady state"));
+  assert_true(again->per_step == 0.5);
+  assert_true(run->counts.driver_allocations == 0.5); /* of line 7 what it pins */
   wf_dry_free(run);
 }
 
@@ -543,6 +572,7 @@ static const struct CMUnitTest tests[] = {
     DRY_TEST(processes_with_a_device_each_share_nothing),
     DRY_TEST(a_second_run_gives_the_other_end_of_the_bracket),
     DRY_TEST(lines_are_judged_by_the_steady_state),
+    DRY_TEST(memory_that_is_asked_for_once_is_not_asked_for_in_the_steady_state),
     DRY_TEST(bounds_are_kept_or_broken),
     DRY_TEST(without_steps_all_of_it_counts),
     DRY_TEST(memory_beside_the_allocator_counts),

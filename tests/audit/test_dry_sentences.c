@@ -75,11 +75,29 @@ static void what_comes_behind_the_last_step_is_in_none(void **state) {
   wf_dry_free(run);
 }
 
+static void find_end(void *context, const char *text) {
+  size_t n = strlen(text);
+  if (n > 3000 && !strcmp(text + n - 8, " the end")) *(bool *)context = true;
+}
+
+static void what_is_not_known_is_said_to_its_end_however_long(void **state) {
+  bool found = false;
+  begin_process(7, 0);
+  fprintf(roles, "{\"kind\":\"note\",\"text\":\"%03000d and this is the end\"}\n", 0);
+  maker_alloc(&m, 40 * MIB, 0, TRAIN);
+  end_process(7, "exit", "", 0);
+  wf_dry_run *run = read_run(&gib, 1, 0);
+  assert_ok(wf__dry_each_limit(run, find_end, &found));
+  assert_true(found);
+  wf_dry_free(run);
+}
+
 static const struct CMUnitTest tests[] = {
     DRY_TEST(memory_without_a_history_is_no_want_of_a_gpu),
     DRY_TEST(processes_that_may_be_too_large_together_ended_nowhere),
     DRY_TEST(processes_one_after_the_other_share_nothing),
     DRY_TEST(what_comes_behind_the_last_step_is_in_none),
+    DRY_TEST(what_is_not_known_is_said_to_its_end_however_long),
 };
 
 WF_TEST_MAIN("audit/dry_sentences", tests)
