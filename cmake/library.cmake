@@ -1,4 +1,4 @@
-# The library: sources by folder, kernels once per instruction set, then a shared library for users and a static one for tests.
+# The library: sources by folder, kernels once per instruction set, then libraries for users and one for tests.
 file(GLOB WEFT_SOURCES CONFIGURE_DEPENDS src/*/*.c src/kernel/ref/*.c src/backend/*/*.c)
 list(FILTER WEFT_SOURCES EXCLUDE REGEX "\\.isa\\.c$")
 list(FILTER WEFT_SOURCES EXCLUDE REGEX "src/(audit|dryrun|report)/")
@@ -39,11 +39,6 @@ if(NOT WEFT_SANITIZE)
   target_link_options(weft PRIVATE -Wl,-z,defs)
 endif()
 
-add_library(weft_static STATIC EXCLUDE_FROM_ALL $<TARGET_OBJECTS:weft_objects> ${WEFT_ISA_OBJECTS})
-target_include_directories(weft_static PUBLIC include src)
-target_compile_definitions(weft_static PUBLIC ${WEFT_DEFINITIONS})
-target_link_libraries(weft_static PUBLIC ${WEFT_LIBRARIES})
-
 # Judges and reports: a library of its own beside the first, linked by the command. Of dryrun/ only what the command shares with the
 # stand-in driver, which is loaded into other programs and links nothing of Weft.
 file(GLOB WEFT_TOOLS_SOURCES CONFIGURE_DEPENDS src/audit/*.c src/dryrun/devices.c src/dryrun/*_assets.c src/report/*.c)
@@ -65,12 +60,23 @@ if(WEFT_TOOLS_SOURCES)
 
   add_library(weft-tools SHARED $<TARGET_OBJECTS:weft_tools_objects>)
   add_library(weft::weft-tools ALIAS weft-tools)
-  set_target_properties(weft-tools PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
+  set_target_properties(weft-tools PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
+                                              LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/tools.map)
+  target_link_options(weft-tools PRIVATE -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/tools.map)
   target_link_libraries(weft-tools PUBLIC weft PRIVATE m)
   if(NOT WEFT_SANITIZE)
     target_link_options(weft-tools PRIVATE -Wl,-z,defs)
   endif()
+endif()
 
-  add_library(weft_tools_static STATIC EXCLUDE_FROM_ALL $<TARGET_OBJECTS:weft_tools_objects>)
-  target_link_libraries(weft_tools_static PUBLIC weft_static m)
+# All of it once more for tests, which reach internals: no version script, so each name that crosses files is shown. One file for all of
+# them, since a copy in each program took 9 GB in the builds of one `./dev test`.
+add_library(weft-internals SHARED EXCLUDE_FROM_ALL $<TARGET_OBJECTS:weft_objects> ${WEFT_ISA_OBJECTS})
+target_include_directories(weft-internals PUBLIC include src)
+target_compile_definitions(weft-internals PUBLIC ${WEFT_DEFINITIONS})
+# Protected variables can't be copied into a program; this has it look at the library's.
+target_compile_options(weft-internals INTERFACE -fPIC)
+target_link_libraries(weft-internals PUBLIC ${WEFT_LIBRARIES})
+if(WEFT_TOOLS_SOURCES)
+  target_sources(weft-internals PRIVATE $<TARGET_OBJECTS:weft_tools_objects>)
 endif()

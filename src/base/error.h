@@ -2,13 +2,12 @@
 #ifndef WF_BASE_ERROR_H
 #define WF_BASE_ERROR_H
 
-#include "base/export.h"
 #include "base/thread.h"
 
 /* Sets the record (text as printf) unless an error is pending already: the first one stays. Returns the pending status. */
-WF_TOOLS_API wf_status wf__fail(wf_status status, const char *format, ...) WF_PRINTF(2, 3);
+wf_status wf__fail(wf_status status, const char *format, ...) WF_PRINTF(2, 3);
 /* Adds the hint to the record just set: operands, and what to do. */
-WF_TOOLS_API void wf__hint(const char *format, ...) WF_PRINTF(1, 2);
+void wf__hint(const char *format, ...) WF_PRINTF(1, 2);
 /* WF_NO_MEMORY for host memory, in PyTorch's words. */
 wf_status wf__fail_memory(size_t bytes);
 
@@ -29,8 +28,8 @@ wf_status wf__fail_memory(size_t bytes);
   } while (0)
 
 /* Puts an error aside so that something else can run, and back. For cleanup paths that must call operators. */
-WF_TOOLS_API wf_status wf__error_suspend(void);
-WF_TOOLS_API void wf__error_resume(wf_status status);
+wf_status wf__error_suspend(void);
+void wf__error_resume(wf_status status);
 
 /* "[2, 3]" into a static-size buffer of the caller. */
 #define WF__DIMS_TEXT 400

@@ -6,11 +6,11 @@
 #include "base/error.h"
 
 /* As malloc, calloc, realloc; on failure the error record is set (WF_NO_MEMORY) and the result NULL. Size 0 gives a unique pointer. */
-WF_TOOLS_API void *wf__malloc(size_t bytes);
-WF_TOOLS_API void *wf__calloc(size_t count, size_t bytes);
-WF_TOOLS_API void *wf__realloc(void *old, size_t bytes);
-WF_TOOLS_API void wf__release(void *p);
-WF_TOOLS_API char *wf__strdup(const char *text);
+void *wf__malloc(size_t bytes);
+void *wf__calloc(size_t count, size_t bytes);
+void *wf__realloc(void *old, size_t bytes);
+void wf__release(void *p);
+char *wf__strdup(const char *text);
 /* Memory for bulk use, aligned to 128 bytes (huge pages asked for from 4 MiB on). No error record on failure: the allocator policy
  * tries again first. */
 void *wf__segment_get(size_t bytes);

@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
-__thread wf__thread wf__self __attribute__((tls_model("initial-exec"), visibility("hidden")));
+__thread wf__thread wf__self __attribute__((tls_model("initial-exec")));
 
 /* Exit functions are process-wide: one place a slot, which are the pointers at the end of wf__thread. A thread may end while another
  * registers its first function, so places are written and read whole. */

@@ -37,7 +37,7 @@ typedef struct wf__thread {
   void *modes;               /* autograd/: saved-tensor hooks, checkpoint */
 } wf__thread;
 
-extern __thread wf__thread wf__self __attribute__((tls_model("initial-exec"), visibility("hidden")));
+extern __thread wf__thread wf__self __attribute__((tls_model("initial-exec")));
 
 /* Registers fn(value of the slot) to run when a thread that set the slot ends; slot is `record` or a pointer behind it in wf__self. They
  * run in that order, and again for what a later one set anew. */

@@ -13,14 +13,14 @@ typedef struct wf__atomic_file {
 } wf__atomic_file;
 
 /* Opens a file for writing that will become `path`. Errors: WF_IO with the path and the system's reason. */
-WF_TOOLS_API wf_status wf__atomic_open(wf__atomic_file *file, const char *path);
+wf_status wf__atomic_open(wf__atomic_file *file, const char *path);
 /* Writes bytes to the stream. A failure (WF_IO with its reason) needs no look here: the commit fails then. */
-WF_TOOLS_API wf_status wf__atomic_put(wf__atomic_file *file, const void *bytes, size_t n);
+wf_status wf__atomic_put(wf__atomic_file *file, const void *bytes, size_t n);
 /* Puts the file into its place; on failure (full disk, say) nothing is left and what was at `path` stays. */
-WF_TOOLS_API wf_status wf__atomic_commit(wf__atomic_file *file);
+wf_status wf__atomic_commit(wf__atomic_file *file);
 /* All of it at once. */
-WF_TOOLS_API wf_status wf__atomic_write(const char *path, const void *bytes, size_t n);
+wf_status wf__atomic_write(const char *path, const void *bytes, size_t n);
 /* Gives up and removes what was written. Nothing when the file isn't open. */
-WF_TOOLS_API void wf__atomic_abandon(wf__atomic_file *file);
+void wf__atomic_abandon(wf__atomic_file *file);
 
 #endif

@@ -14,18 +14,18 @@ typedef bool (*wf__progress)(void *context, int64_t bytes);
 /* NULL on error (WF_IO with path and reason, WF_NO_MEMORY). While nothing comes (a pipe whose writer is slow, a FIFO that nobody writes
  * yet) `progress` is asked a few times a second, and at once after a signal; where it stops the waiting, here or in a later read, the
  * error is WF_CANCELLED. NULL: it waits for as long as it takes. */
-WF_TOOLS_API wf__input *wf__input_open(const char *path, wf__progress progress, void *context);
+wf__input *wf__input_open(const char *path, wf__progress progress, void *context);
 /* The same from memory, which must stay; `name` for texts. */
-WF_TOOLS_API wf__input *wf__input_memory(const void *bytes, size_t size, const char *name);
-WF_TOOLS_API void wf__input_close(wf__input *input);
+wf__input *wf__input_memory(const void *bytes, size_t size, const char *name);
+void wf__input_close(wf__input *input);
 /* Up to `size` bytes; fewer at the end only, then 0. -1 on error (WF_IO, WF_CANCELLED), and again -1 from then on. */
-WF_TOOLS_API int64_t wf__input_read(wf__input *input, void *buffer, size_t size);
+int64_t wf__input_read(wf__input *input, void *buffer, size_t size);
 /* Exactly `size` bytes, or an error (WF_IO) that names the file, `what` was to be read and how much is there. */
-WF_TOOLS_API wf_status wf__input_exactly(wf__input *input, void *buffer, size_t size, const char *what);
+wf_status wf__input_exactly(wf__input *input, void *buffer, size_t size, const char *what);
 /* The first bytes, WF__PEEK_MAX at most, without taking them: before anything else is read. -1 on error, as wf__input_read. */
 #define WF__PEEK_MAX 4096
-WF_TOOLS_API int64_t wf__input_peek(wf__input *input, const void **bytes);
+int64_t wf__input_peek(wf__input *input, const void **bytes);
 /* Bytes given out so far. */
-WF_TOOLS_API int64_t wf__input_position(const wf__input *input);
+int64_t wf__input_position(const wf__input *input);
 
 #endif

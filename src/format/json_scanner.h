@@ -32,26 +32,26 @@ typedef struct wf__scanner {
 } wf__scanner;
 
 /* Errors: WF_NO_MEMORY. The input stays the caller's. */
-WF_TOOLS_API wf_status wf__scanner_open(wf__scanner *s, wf__input *input);
-WF_TOOLS_API void wf__scanner_close(wf__scanner *s);
+wf_status wf__scanner_open(wf__scanner *s, wf__input *input);
+void wf__scanner_close(wf__scanner *s);
 
 /* The next value. Of an object or array only the bracket is read. */
-WF_TOOLS_API wf__json_type wf__scan_value(wf__scanner *s);
+wf__json_type wf__scan_value(wf__scanner *s);
 /* The next key of the object that is open, with its colon: WF__JSON_STRING. WF__JSON_CLOSE at its end. */
-WF_TOOLS_API wf__json_type wf__scan_key(wf__scanner *s);
+wf__json_type wf__scan_key(wf__scanner *s);
 /* Passes the rest of a value that wf__scan_value gave; true at once for those that are read whole. False: damaged, or the input ended. */
-WF_TOOLS_API bool wf__scan_skip(wf__scanner *s, wf__json_type type);
+bool wf__scan_skip(wf__scanner *s, wf__json_type type);
 /* Goes on after damage: to the next '{' that may begin an element of a list, which wf__scan_value then reads. False: there is none. */
-WF_TOOLS_API bool wf__scan_resync(wf__scanner *s);
+bool wf__scan_resync(wf__scanner *s);
 /* The first bytes of the input, `*n` of them, at most 4096, before anything was read. */
-WF_TOOLS_API const char *wf__scan_peek(wf__scanner *s, size_t *n);
+const char *wf__scan_peek(wf__scanner *s, size_t *n);
 /* True when only white space is left. */
-WF_TOOLS_API bool wf__scan_at_end(wf__scanner *s);
+bool wf__scan_at_end(wf__scanner *s);
 
 /* Numbers as text. False: no number, or out of range. Decimals of an integer are dropped. */
-WF_TOOLS_API bool wf__json_to_int(const char *text, size_t size, int64_t *value);
+bool wf__json_to_int(const char *text, size_t size, int64_t *value);
 /* A number of microseconds as whole nanoseconds, exactly: "12.3456" is 12345. */
-WF_TOOLS_API bool wf__json_to_ns(const char *text, size_t size, int64_t *ns);
+bool wf__json_to_ns(const char *text, size_t size, int64_t *ns);
 
 static inline bool wf__scan_is(const wf__scanner *s, const char *text, size_t size) {
   return s->size == size && !__builtin_memcmp(s->text, text, size);

@@ -24,29 +24,29 @@ typedef struct wf__json {
 } wf__json;
 
 /* Starts a value that is appended to `text`, or written to `stream`; the other is NULL. indent: spaces a level, 0: no white space. */
-WF_TOOLS_API void wf__json_begin(wf__json *json, wf__text *text, FILE *stream, int indent);
+void wf__json_begin(wf__json *json, wf__text *text, FILE *stream, int indent);
 /* Writes what is still buffered. Errors: WF_NO_MEMORY, WF_IO of the stream, WF_RUNTIME for a value that isn't complete. */
-WF_TOOLS_API wf_status wf__json_end(wf__json *json);
+wf_status wf__json_end(wf__json *json);
 
-WF_TOOLS_API void wf__json_object(wf__json *json);
-WF_TOOLS_API void wf__json_object_end(wf__json *json);
-WF_TOOLS_API void wf__json_array(wf__json *json);
-WF_TOOLS_API void wf__json_array_end(wf__json *json);
-WF_TOOLS_API void wf__json_key(wf__json *json, const char *key);
+void wf__json_object(wf__json *json);
+void wf__json_object_end(wf__json *json);
+void wf__json_array(wf__json *json);
+void wf__json_array_end(wf__json *json);
+void wf__json_key(wf__json *json, const char *key);
 /* Bytes that aren't UTF-8 become U+FFFD. NULL is null. */
-WF_TOOLS_API void wf__json_string(wf__json *json, const char *value);
-WF_TOOLS_API void wf__json_int(wf__json *json, int64_t value);
+void wf__json_string(wf__json *json, const char *value);
+void wf__json_int(wf__json *json, int64_t value);
 /* The shortest of 15, 16 or 17 digits that reads back as the same number; null for what JSON has no number for. */
-WF_TOOLS_API void wf__json_double(wf__json *json, double value);
+void wf__json_double(wf__json *json, double value);
 /* value / 10^digits, exactly: nanoseconds as microseconds with 3 digits. */
-WF_TOOLS_API void wf__json_decimal(wf__json *json, int64_t value, int digits);
-WF_TOOLS_API void wf__json_bool(wf__json *json, bool value);
-WF_TOOLS_API void wf__json_null(wf__json *json);
+void wf__json_decimal(wf__json *json, int64_t value, int digits);
+void wf__json_bool(wf__json *json, bool value);
+void wf__json_null(wf__json *json);
 
 /* Key and value in one. */
-WF_TOOLS_API void wf__json_member_string(wf__json *json, const char *key, const char *value);
-WF_TOOLS_API void wf__json_member_int(wf__json *json, const char *key, int64_t value);
-WF_TOOLS_API void wf__json_member_double(wf__json *json, const char *key, double value);
-WF_TOOLS_API void wf__json_member_bool(wf__json *json, const char *key, bool value);
+void wf__json_member_string(wf__json *json, const char *key, const char *value);
+void wf__json_member_int(wf__json *json, const char *key, int64_t value);
+void wf__json_member_double(wf__json *json, const char *key, double value);
+void wf__json_member_bool(wf__json *json, const char *key, bool value);
 
 #endif

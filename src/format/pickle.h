@@ -48,7 +48,7 @@ typedef struct wf__pickle_client {
 
 /* Reads one pickle, to its STOP, and writes what it holds. Errors: WF_VALUE for what isn't such a pickle, with the offset; WF_IO,
  * WF_NO_MEMORY, and what the client returned. `name` stands before texts. */
-WF_TOOLS_API wf_status wf__pickle_read(wf__input *input, const char *name, wf__string_set *strings,
-                                       const wf__pickle_client *client, wf__pickle_value *result);
+wf_status wf__pickle_read(wf__input *input, const char *name, wf__string_set *strings, const wf__pickle_client *client,
+                          wf__pickle_value *result);
 
 #endif

@@ -15,15 +15,15 @@ typedef struct wf__string_set {
 } wf__string_set;
 
 /* The number of a string of n bytes. UINT32_MAX on error (WF_NO_MEMORY). */
-WF_TOOLS_API uint32_t wf__string_set_add(wf__string_set *strings, const char *text, size_t n);
+uint32_t wf__string_set_add(wf__string_set *strings, const char *text, size_t n);
 /* Its text, which ends in a zero byte; "" for a number that isn't there. Holds until the next string is added. */
-WF_TOOLS_API const char *wf__string_set_text(const wf__string_set *strings, uint32_t number);
-WF_TOOLS_API size_t wf__string_set_size(const wf__string_set *strings, uint32_t number);
+const char *wf__string_set_text(const wf__string_set *strings, uint32_t number);
+size_t wf__string_set_size(const wf__string_set *strings, uint32_t number);
 /* Makes each string plain, as wf__text_plain does. No string is to be added afterwards: the old ones aren't found by their bytes then. */
-WF_TOOLS_API void wf__string_set_plain(wf__string_set *strings);
-WF_TOOLS_API void wf__string_set_release(wf__string_set *strings);
+void wf__string_set_plain(wf__string_set *strings);
+void wf__string_set_release(wf__string_set *strings);
 
 /* A hash of bytes for tables in memory; never written to files. */
-WF_TOOLS_API uint64_t wf__hash_bytes(const void *bytes, size_t n);
+uint64_t wf__hash_bytes(const void *bytes, size_t n);
 
 #endif

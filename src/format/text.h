@@ -13,15 +13,15 @@ typedef struct wf__text {
   wf_status status;
 } wf__text;
 
-WF_TOOLS_API void wf__text_append(wf__text *text, const char *bytes, size_t n);
-WF_TOOLS_API void wf__text_put(wf__text *text, const char *string);
-WF_TOOLS_API void wf__text_printf(wf__text *text, const char *format, ...) WF_PRINTF(2, 3);
-WF_TOOLS_API void wf__text_vprintf(wf__text *text, const char *format, va_list args) WF_PRINTF(2, 0);
+void wf__text_append(wf__text *text, const char *bytes, size_t n);
+void wf__text_put(wf__text *text, const char *string);
+void wf__text_printf(wf__text *text, const char *format, ...) WF_PRINTF(2, 3);
+void wf__text_vprintf(wf__text *text, const char *format, va_list args) WF_PRINTF(2, 0);
 /* `count` times the character. */
-WF_TOOLS_API void wf__text_repeat(wf__text *text, char c, int64_t count);
+void wf__text_repeat(wf__text *text, char c, int64_t count);
 /* The string, to be released with wf__release; the text is empty again. NULL when memory was out, with the error set. */
-WF_TOOLS_API char *wf__text_take(wf__text *text);
-WF_TOOLS_API void wf__text_release(wf__text *text);
+char *wf__text_take(wf__text *text);
+void wf__text_release(wf__text *text);
 
 /* Length of the UTF-8 sequence at s (shortest form, no surrogates, at most U+10FFFF), 0 when it is none. A zero byte ends what is looked
  * at. */
@@ -37,6 +37,6 @@ static inline int wf__utf8_length(const unsigned char *s) {
 
 /* Makes of a text what terminals, drawings and pages show as it is: control characters, and bytes that aren't UTF-8, become '?'. Returns
  * the text; NULL is accepted. */
-WF_TOOLS_API char *wf__text_plain(char *text);
+char *wf__text_plain(char *text);
 
 #endif

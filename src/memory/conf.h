@@ -24,13 +24,13 @@ typedef struct wf__conf {
   uint32_t roundup[WF__ROUNDUP_BUCKETS]; /* steps between powers of two; 0 or 1: none */
 } wf__conf;
 
-WF_TOOLS_API void wf__conf_defaults(wf__conf *conf);
+void wf__conf_defaults(wf__conf *conf);
 /* Reads "key:value,key:value"; NULL and "" leave all defaults. On error `conf` is undefined. */
-WF_TOOLS_API wf_status wf__conf_parse(wf__conf *conf, const char *text);
+wf_status wf__conf_parse(wf__conf *conf, const char *text);
 
 /* Bytes that a request takes; `bytes` is below 2^60. */
-WF_TOOLS_API size_t wf__round_size(const wf__conf *conf, size_t bytes);
+size_t wf__round_size(const wf__conf *conf, size_t bytes);
 /* Bytes of the segment that is asked of the driver for a rounded request. */
-WF_TOOLS_API size_t wf__segment_size(const wf__conf *conf, size_t rounded);
+size_t wf__segment_size(const wf__conf *conf, size_t rounded);
 
 #endif

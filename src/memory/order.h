@@ -10,8 +10,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/export.h"
-
 typedef struct wf__order_key {
   uint64_t stream, size, tie, address;
 } wf__order_key;
@@ -43,13 +41,13 @@ typedef struct wf__order {
 } wf__order;
 
 /* Adds a node whose key isn't in the set. */
-WF_TOOLS_API void wf__order_insert(wf__order *order, wf__order_node *node);
+void wf__order_insert(wf__order *order, wf__order_node *node);
 /* Takes out a node that is in the set. */
-WF_TOOLS_API void wf__order_remove(wf__order *order, wf__order_node *node);
+void wf__order_remove(wf__order *order, wf__order_node *node);
 /* First node at or after the key, after it, and last node before it; NULL when there is none. */
-WF_TOOLS_API wf__order_node *wf__order_at_least(const wf__order *order, const wf__order_key *key);
-WF_TOOLS_API wf__order_node *wf__order_after(const wf__order *order, const wf__order_key *key);
-WF_TOOLS_API wf__order_node *wf__order_before(const wf__order *order, const wf__order_key *key);
+wf__order_node *wf__order_at_least(const wf__order *order, const wf__order_key *key);
+wf__order_node *wf__order_after(const wf__order *order, const wf__order_key *key);
+wf__order_node *wf__order_before(const wf__order *order, const wf__order_key *key);
 static inline wf__order_node *wf__order_first(const wf__order *order) {
   return wf__order_at_least(order, &(wf__order_key){0, 0, 0, 0});
 }

@@ -18,8 +18,7 @@
 #define RECYCLE 1
 #endif
 
-__thread wf__free_list wf__free_lists[WF__OBJECT_KINDS]
-    __attribute__((tls_model("initial-exec"), visibility("hidden")));
+__thread wf__free_list wf__free_lists[WF__OBJECT_KINDS] __attribute__((tls_model("initial-exec")));
 
 /* What is freed after this, by another exit function, finds no room until the thread registers again. */
 static void drain(void *value) {

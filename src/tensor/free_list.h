@@ -26,8 +26,7 @@ typedef struct wf__free_list {
 } wf__free_list;
 
 /* In static TLS, so that giving back never needs memory. */
-extern __thread wf__free_list wf__free_lists[WF__OBJECT_KINDS]
-    __attribute__((tls_model("initial-exec"), visibility("hidden")));
+extern __thread wf__free_list wf__free_lists[WF__OBJECT_KINDS] __attribute__((tls_model("initial-exec")));
 
 /* The list is empty; full, or not in use yet. */
 void *wf__object_make(wf__object_kind kind);

@@ -4,7 +4,6 @@
 
 #include <weft/sys/plan.h>
 #include <weft/trace.h>
-#include "base/export.h"
 #include "base/thread.h"
 
 extern _Atomic int wf__trace_level_now; /* wf_trace_level */
@@ -25,6 +24,6 @@ const char *wf__trace_module_name(uint32_t module);
 /* The name of a zone's id, "" for 0. */
 const char *wf__trace_zone_name(uint32_t zone);
 /* A static copy of the string; equal strings give the same pointer. NULL when memory is out. */
-WF_TOOLS_API const char *wf__intern(const char *text);
+const char *wf__intern(const char *text);
 
 #endif

@@ -1,5 +1,5 @@
-"""What the shared libraries show is what the public headers declare, no less and no more; libweft also shows to libweft-tools what
-WF_TOOLS_API marks. Needs the built libweft (--library); libweft-tools is looked for beside it."""
+"""What the shared libraries show is what the public headers declare, no less and no more; libweft also shows the internals that
+libweft-tools uses. Needs the built libweft (--library); libweft-tools is looked for beside it."""
 import os
 import re
 import subprocess
@@ -8,7 +8,6 @@ import tempfile
 TITLE = "the libraries export what the headers declare"
 
 DECLARED = re.compile(r'__attribute__\(\(visibility\("default"\)\)\)[^;{]*?\b(wf_\w+)\s*\(')
-FOR_TOOLS = re.compile(r"^WF_TOOLS_API\b[^;{]*?\b(wf__\w+)\s*\(", re.M)
 OF_TOOLS = ("include/weft/audit.h", "include/weft/dry.h", "include/weft/dry_report.h", "include/weft/report.h", "include/weft/snapshot.h")  # what libweft-tools implements
 VERSIONS = {"WEFT_0", "WEFT_PRIVATE"}
 MARKER = re.compile(r'^# \d+ "([^"]+)"')
@@ -37,28 +36,30 @@ def declared(tree):
                     own.append(line)
             for name in DECLARED.findall("\n".join(own)):
                 names[name] = path
-    for path in tree.paths(r"^src/.*\.h$"):
-        for name in FOR_TOOLS.findall(tree.text(path)):
-            names[name] = path
     return names
 
 
-def exported(library):
-    text = subprocess.run(["nm", "-D", "--defined-only", library], capture_output=True, text=True, check=True).stdout
-    names = {line.split()[-1].split("@")[0] for line in text.splitlines()}
-    return names - VERSIONS
+def symbols(library, which):
+    if not os.path.exists(library):
+        return set()
+    text = subprocess.run(["nm", "-D", which, library], capture_output=True, text=True, check=True).stdout
+    return {line.split()[-1].split("@")[0] for line in text.splitlines()} - VERSIONS
 
 
 def check(tree):
     names = declared(tree)
-    tools = os.path.join(os.path.dirname(tree.built_library), "libweft-tools.so")
-    for library, is_tools in ((tree.built_library, False), (tools, True)):
-        own = {name: path for name, path in names.items() if (path in OF_TOOLS) == is_tools}
-        shown = exported(library) if os.path.exists(library) else set()
+    weft = tree.built_library
+    tools = os.path.join(os.path.dirname(weft), "libweft-tools.so")
+    of_weft = {name: path for name, path in names.items() if path not in OF_TOOLS}
+    of_weft.update((name, "cmake/weft.map") for name in symbols(tools, "--undefined-only") if name.startswith("wf__"))
+    of_tools = {name: path for name, path in names.items() if path in OF_TOOLS}
+    for library, own in ((weft, of_weft), (tools, of_tools)):
+        shown = symbols(library, "--defined-only")
         for name in sorted(set(own) - shown):
             yield own[name], 1, f"{name} is declared, but {os.path.basename(library)} doesn't export it"
         for name in sorted(shown - set(own)):
-            yield os.path.basename(library), 1, f"exports {name}, which no public header declares"
+            what = "libweft-tools doesn't use" if name.startswith("wf__") else "no public header declares"
+            yield os.path.basename(library), 1, f"exports {name}, which {what}"
 
 
 def _before_end(line):
