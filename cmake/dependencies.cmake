@@ -6,6 +6,7 @@ find_package(ZLIB REQUIRED)
 
 option(WEFT_WITH_OPENBLAS "Matrix products of f32 and f64 by OpenBLAS" ON)
 option(WEFT_WITH_DNNL "Convolution, pooling and normalisation by oneDNN" ON)
+option(WEFT_WITH_SLEEF "Logarithms, circular functions and powers of f64 by SLEEF" ON)
 option(WEFT_WITH_LIBDW "Names of call sites from debug information, by libdw" ON)
 
 set(WEFT_LIBRARIES OpenMP::OpenMP_C Threads::Threads ZLIB::ZLIB m ${CMAKE_DL_LIBS})
@@ -34,6 +35,7 @@ endfunction()
 # OpenMP's makes kernels 1.5 times slower. The folder goes into the run path as well.
 weft_dependency(OPENBLAS cblas.h openblas openblas-openmp ${CMAKE_LIBRARY_ARCHITECTURE}/openblas-openmp)
 weft_dependency(DNNL dnnl.h dnnl)
+weft_dependency(SLEEF sleef.h sleef)
 weft_dependency(LIBDW elfutils/libdwfl.h dw)
 
 # Documents in JSON: headers of safetensors files in the library, cases and reports in programs and tests.

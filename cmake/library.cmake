@@ -11,6 +11,10 @@ if(WEFT_ISA_SOURCES AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     add_library(weft_isa_${isa} OBJECT ${WEFT_ISA_SOURCES})
     target_include_directories(weft_isa_${isa} PRIVATE include src)
     target_compile_definitions(weft_isa_${isa} PRIVATE WF_ISA=${isa} WF_ISA_${isa}=1)
+    if(TARGET weft_SLEEF)
+      target_compile_definitions(weft_isa_${isa} PRIVATE WF_HAVE_SLEEF=1)
+      target_link_libraries(weft_isa_${isa} PRIVATE weft_SLEEF)
+    endif()
     # The vectoriser needs -O3, and leave to compute what a select then drops; nothing here reads floating-point exception
     # flags. Vectors wider
     # than the instruction set pass between inlined functions only, so no ABI depends on them.

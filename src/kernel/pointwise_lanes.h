@@ -16,6 +16,21 @@
     FORM(wf__store_part)(d + i, EXPRESSION, n - i);                                                  \
   }
 
+#define LANES_BINARY(NAME, EXPRESSION)                                                               \
+  static void LOOP(NAME)(void *out, const void *const *in, int64_t n, const wf__pointwise_args *a) { \
+    const T *s = in[0], *t = in[1];                                                                  \
+    T *d = out;                                                                                      \
+    int64_t i = 0;                                                                                   \
+    (void)a;                                                                                         \
+    for (; i + N <= n; i += N) {                                                                     \
+      const V x = FORM(wf__load)(s + i), y = FORM(wf__load)(t + i);                                  \
+      FORM(wf__store)(d + i, EXPRESSION);                                                            \
+    }                                                                                                \
+    if (i == n) return;                                                                              \
+    const V x = FORM(wf__load_part)(s + i, n - i, 0), y = FORM(wf__load_part)(t + i, n - i, 0);      \
+    FORM(wf__store_part)(d + i, EXPRESSION, n - i);                                                  \
+  }
+
 /* The argument of gelu's tanh form, twice: (1 + tanh u) / 2 is the sigmoid of 2 u. What it is rounded by counts in the left tail, where the result
  * is x times its exponential: some 2 units in the last place for each unit of the argument, 3 at -1, 134 to 200 at -10 (f32, with and without fused
  * instructions). An argument that keeps its rest mends that, but takes a third more time, beyond the cache too. PyTorch, which adds 1 to the tangent,

@@ -1,6 +1,7 @@
 /* Pointwise kernels: ref/ against PyTorch (the table in pointwise_torch.h), every instruction set against ref/. */
 #include "test.h"
 
+#include <float.h>
 #include <math.h>
 #include "guarded.h"
 #include "kernel/tables.h"
@@ -43,8 +44,8 @@ static void doubles_are_what_pytorch_computes(void **state) {
     wf__kernels_of(WF__ISA_REF)->pointwise[WF__CLASS_F64][op](flag ? (void *)flags : out, in, FLOATS, &args);
     for (int i = 0; i < FLOATS; i++) {
       double got = flag ? flags[i] : out[i], expected = float_rows[r].expected[i];
-      /* PyTorch adds 1 to a tangent near -1. */
-      double lost = op == WF__PW_GELU_TANH ? 0x1p-53 * fabs(float_x[i]) : 0;
+      /* PyTorch adds 1 to a tangent or an error function near -1. */
+      double lost = op == WF__PW_GELU_TANH || op == WF__PW_GELU ? 0x1p-53 * fabs(float_x[i]) : 0;
       if (!close_to(got, expected, 1e-13) && !(fabs(got - expected) <= lost))
         fail_msg("%s(%g, %g, %g) is %.17g, not %.17g", op_names[op], float_x[i], float_y[i], float_z[i], got, expected);
     }
@@ -154,7 +155,8 @@ static bool same_float(int op, const void *const *in, int64_t i, float got, floa
 }
 
 static bool same_double(int op, const void *const *in, int64_t i, double got, double want) {
-  if ((isnan(got) && isnan(want)) || got == want || (allowed(op) && close_to(got, want, 1e-15))) return true;
+  bool by_series = allowed(op) || op == WF__PW_POW_SCALAR_BASE || op == WF__PW_ATAN2;
+  if ((isnan(got) && isnan(want)) || got == want || (by_series && close_to(got, want, 1e-15))) return true;
   double terms = size_of_terms(op, ((const double *)in[0])[i], ((const double *)in[1])[i], ((const double *)in[2])[i]);
   return isfinite(terms) && fabs(got - want) <= 1e-15 * terms;
 }
@@ -219,12 +221,12 @@ static void every_instruction_set_computes_as_ref_does(void **state) {
       }
 }
 
-/* Down its left tail too, where it is x times a small probability, whose exponent's rounding counts. */
-static void the_tanh_form_of_gelu_keeps_its_left_tail(void **state) {
+/* Down their left tails too, where they are x times a small probability, whose exponent's rounding counts. */
+static void both_forms_of_gelu_keep_their_left_tail(void **state) {
   (void)state;
   enum { N = 40000 };
   static float x[N], y[N];
-  static double wide_x[N], wide_y[N];
+  static double wide_x[N], wide_y[N], error_form[N];
   const long double root = sqrtl(2 / 3.14159265358979323846264338327950288L);
   wf__pointwise_args args = args_of(NULL, 0);
   for (int i = 0; i < N; i++) x[i] = -10 + 22.0f * (float)i / N, wide_x[i] = -21 + 33.0 * i / N;
@@ -232,14 +234,121 @@ static void the_tanh_form_of_gelu_keeps_its_left_tail(void **state) {
     const wf__kernels *k = wf__kernels_of((wf__isa)isa);
     k->pointwise[WF__CLASS_F32][WF__PW_GELU_TANH](y, (const void *[]){x}, N, &args);
     k->pointwise[WF__CLASS_F64][WF__PW_GELU_TANH](wide_y, (const void *[]){wide_x}, N, &args);
+    k->pointwise[WF__CLASS_F64][WF__PW_GELU](error_form, (const void *[]){wide_x}, N, &args);
     for (int i = 0; i < N; i++) {
-      long double u = 2 * root * (x[i] + 0.044715L * x[i] * x[i] * x[i]), exact = x[i] / (1 + expl(-u));
-      long double v = 2 * root * (wide_x[i] + 0.044715L * wide_x[i] * wide_x[i] * wide_x[i]),
-                  wide = wide_x[i] / (1 + expl(-v));
+      long double u = 2 * root * (x[i] + 0.044715L * x[i] * x[i] * x[i]), exact = x[i] / (1 + expl(-u)), w = wide_x[i];
+      long double v = 2 * root * (w + 0.044715L * w * w * w), wide = w / (1 + expl(-v)),
+                  by_error = w * 0.5L * erfcl(-w * sqrtl(0.5L));
       if (ulps(y[i], (float)exact) > (isa == WF__ISA_REF ? 1 : 3 + 2.5L * (u < 0 ? -u : 0)))
         fail_msg("%s: gelu(%.9g) is %.9g, not %.9g", wf__cpu_isa_name((wf__isa)isa), x[i], y[i], (double)exact);
       if (fabsl(wide_y[i] - wide) > fabsl(wide) * 0x1p-53L * (6 + 4 * fabsl(v)))
         fail_msg("%s: gelu(%.17g) is %.17g, not %.17Lg", wf__cpu_isa_name((wf__isa)isa), wide_x[i], wide_y[i], wide);
+      if (fabsl(error_form[i] - by_error) > fabsl(by_error) * 0x1p-53L * (8 + 2 * w * w))
+        fail_msg("%s: gelu(%.17g) is %.17g, not %.17Lg", wf__cpu_isa_name((wf__isa)isa), wide_x[i], error_form[i],
+                 by_error);
+    }
+  }
+}
+
+static long double softplus_exactly(long double x) { return x > 20 ? x : log1pl(expl(x)); }
+
+/* Functions of doubles and how far they may be from what they are in long double, in units in the last place. */
+static const struct {
+  int op;
+  long double (*of)(long double);
+  long double bound;
+} unary_functions[] = {
+    {WF__PW_LOG, logl, 1},    {WF__PW_LOG1P, log1pl, 1},  {WF__PW_LOG2, log2l, 1},
+    {WF__PW_SIN, sinl, 1},    {WF__PW_COS, cosl, 1},      {WF__PW_TAN, tanl, 1},
+    {WF__PW_ATAN, atanl, 1},  {WF__PW_EXP, expl, 2},      {WF__PW_EXPM1, expm1l, 1},
+    {WF__PW_ERF, erfl, 1.5L}, {WF__PW_TANH, tanhl, 2.5L}, {WF__PW_SOFTPLUS, softplus_exactly, 2.5L},
+};
+static const struct {
+  int op;
+  long double (*of)(long double, long double);
+} binary_functions[] = {{WF__PW_POW, powl}, {WF__PW_ATAN2, atan2l}};
+
+static const double odd_numbers[] = {0.0,
+                                     -0.0,
+                                     1,
+                                     -1,
+                                     INFINITY,
+                                     -INFINITY,
+                                     NAN,
+                                     0x1p-1074,
+                                     -0x1p-1074,
+                                     0x1p-1022,
+                                     -0x1p-1022,
+                                     DBL_MAX,
+                                     -DBL_MAX,
+                                     0.5,
+                                     2,
+                                     3,
+                                     -3,
+                                     0x1p53,
+                                     -0x1p53,
+                                     1e22,
+                                     -1e300,
+                                     0x1.921fb54442d18p+0,
+                                     0x1.fffffffffffffp-1,
+                                     1.1,
+                                     0.7,
+                                     5.9,
+                                     28,
+                                     -38.6,
+                                     709.9,
+                                     -746,
+                                     0x1p-53};
+enum { ODD = sizeof odd_numbers / sizeof *odd_numbers, HARD = 20000 };
+
+static double bits_to_double(uint64_t bits) {
+  double d;
+  memcpy(&d, &bits, sizeof d);
+  return d;
+}
+
+/* Odd numbers, numbers around 0 and 1, numbers of all sizes, and random bits. */
+static double hard_number(int i, int turn, uint64_t *seed) {
+  double part = (double)(random_next(seed) >> 11) * 0x1p-53, sign = random_next(seed) & 1 ? -1 : 1;
+  if (i < ODD * ODD) return odd_numbers[turn ? i / ODD : i % ODD];
+  switch (i % 4) {
+    case 0: return sign * part * 6;
+    case 1: return sign * (0.9 + 0.2 * part);
+    case 2: return sign * exp2(-1000 + 2000 * part);
+    default: return bits_to_double(random_next(seed));
+  }
+}
+
+static bool within(double got, long double exact, long double bound) {
+  double rounded = (double)exact;
+  if (isnan(rounded)) return isnan(got);
+  if (isinf(rounded) || isinf(got) || exact == 0) return got == rounded && !signbit(got) == !signbit(rounded);
+  int exponent;
+  frexp(rounded, &exponent);
+  return fabsl(got - exact) <= bound * ldexpl(1, (exponent < -1021 ? -1021 : exponent) - 53);
+}
+
+static void functions_of_doubles_are_right_to_some_units_in_the_last_place(void **state) {
+  (void)state;
+  static double x[HARD], y[HARD], out[HARD];
+  uint64_t seed = 20;
+  for (int i = 0; i < HARD; i++) x[i] = hard_number(i, 0, &seed), y[i] = hard_number(i, 1, &seed);
+  wf__pointwise_args args = args_of((const double[]){1, 20}, 2);
+  for (int isa = WF__ISA_REF; isa <= (int)best_isa(); isa++) {
+    const wf__pointwise_fn *fn = wf__kernels_of((wf__isa)isa)->pointwise[WF__CLASS_F64];
+    for (size_t f = 0; f < sizeof unary_functions / sizeof *unary_functions; f++) {
+      fn[unary_functions[f].op](out, (const void *[]){x}, HARD, &args);
+      for (int i = 0; i < HARD; i++)
+        if (!within(out[i], unary_functions[f].of(x[i]), unary_functions[f].bound))
+          fail_msg("%s: %s(%.17g) is %.17g, not %.20Lg", wf__cpu_isa_name((wf__isa)isa),
+                   op_names[unary_functions[f].op], x[i], out[i], unary_functions[f].of(x[i]));
+    }
+    for (size_t f = 0; f < sizeof binary_functions / sizeof *binary_functions; f++) {
+      fn[binary_functions[f].op](out, (const void *[]){x, y}, HARD, &args);
+      for (int i = 0; i < HARD; i++)
+        if (!within(out[i], binary_functions[f].of(x[i], y[i]), 1))
+          fail_msg("%s: %s(%.17g, %.17g) is %.17g, not %.20Lg", wf__cpu_isa_name((wf__isa)isa),
+                   op_names[binary_functions[f].op], x[i], y[i], out[i], binary_functions[f].of(x[i], y[i]));
     }
   }
 }
@@ -290,7 +399,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(integers_are_what_pytorch_computes),
     cmocka_unit_test(the_quotient_that_does_not_fit_wraps),
     cmocka_unit_test(every_instruction_set_computes_as_ref_does),
-    cmocka_unit_test(the_tanh_form_of_gelu_keeps_its_left_tail),
+    cmocka_unit_test(both_forms_of_gelu_keep_their_left_tail),
+    cmocka_unit_test(functions_of_doubles_are_right_to_some_units_in_the_last_place),
     cmocka_unit_test(narrow_integers_are_the_low_bits_of_wide_ones),
 };
 WF_TEST_MAIN("kernel/pointwise", tests)

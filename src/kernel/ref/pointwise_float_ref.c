@@ -12,8 +12,9 @@
 static double larger(double a, double b) { return isnan(a) || a > b ? a : b; } /* NaN in b falls through to b */
 static double smaller(double a, double b) { return isnan(a) || a < b ? a : b; }
 static double sigmoid(double x) { return 1 / (1 + exp(-x)); }
-static double gelu(double x) { return x * 0.5 * (1 + erf(x * SQRT_HALF)); }
-static double gelu_slope(double x) { return 0.5 * (1 + erf(x * SQRT_HALF)) + x * exp(-0.5 * x * x) * INV_SQRT_2PI; }
+/* 1 + erf(y) is erfc(-y), which loses nothing in the left tail. */
+static double gelu(double x) { return x * 0.5 * erfc(-x * SQRT_HALF); }
+static double gelu_slope(double x) { return 0.5 * erfc(-x * SQRT_HALF) + x * exp(-0.5 * x * x) * INV_SQRT_2PI; }
 /* (1 + tanh u) / 2 is the sigmoid of 2 u, which loses nothing in the left tail. */
 static double gelu_tanh(double x) {
   double e = exp(-2 * SQRT_2_OVER_PI * fabs(x + GELU_CUBE * x * x * x));
