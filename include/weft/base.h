@@ -83,7 +83,8 @@ typedef struct wf_build_info {
 /** Looks up what kernels and libraries are in use. */
 WF_API wf_build_info wf_get_build_info(void);
 
-/** Threads that kernels on host memory are split over: at least 1. Set from OMP_NUM_THREADS or the cores given. A thread that calls
+/** Threads that kernels on host memory are split over at most: at least 1. While they keep each other waiting for cores that other programs
+ * have, fewer are used. Set from OMP_NUM_THREADS or the cores given. A thread that calls
  * operators needs 512 KiB of stack, and so does each of OpenMP's. The systems' usual 8 MiB are plenty; a
  * thread that is made with less, or a smaller OMP_STACKSIZE, would overflow. */
 WF_API int wf_num_threads(void);

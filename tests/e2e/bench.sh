@@ -48,6 +48,23 @@ ok "as JSON" holds "$work/none.json" "d == []"
 ok "for people it says that it measures cold" ends 0 "cold: buffers rotate through" "$weft" bench copy --runs 1 --filter memcpy
 ok "with --threads, its threads copy as well" measured "$work/two.json" copy --threads 2 --filter memcpy
 ok "and the row says so" holds "$work/two.json" "d[0]['threads'] == 2"
+# Others are busy on an eighth of the cores, or one, meanwhile.
+beside_busy_ones() {
+  busy=
+  for _ in $(seq $(($(getconf _NPROCESSORS_ONLN) / 8 + 1))); do
+    sh -c 'while :; do :; done' &
+    busy="$busy $!"
+  done
+  "$weft" bench copy --runs 1 --filter memcpy "$@" >"$work/output"
+  status=$?
+  # shellcheck disable=SC2086 # several
+  kill $busy
+  return "$status"
+}
+ok "beside other programs that are busy it runs" beside_busy_ones
+ok "and says how much of the cores others had" grep -Eq '^\(other programs had [0-9.]+ of the [0-9]+ cores' "$work/output"
+ok "but not in JSON" beside_busy_ones --json
+ok "which stays JSON" holds "$work/output" "len(d) == 1"
 
 ok "random layouts run" measured "$work/random.json" copy --random 7 --seed 3
 ok "one row each" holds "$work/random.json" "len(d) == 7"

@@ -186,7 +186,7 @@ typedef struct timings {
   int runs;
 } timings;
 
-static bool measure_cold(const copy_case *c, machine *m, timings *s) {
+static bool measure_cold(const bench *b, const copy_case *c, machine *m, timings *s) {
   results kept = {0};
   bool good = true;
   for (int r = -WARM_UP; r < s->runs && good && !bench_stopped(); r++) {
@@ -196,6 +196,7 @@ static bool measure_cold(const copy_case *c, machine *m, timings *s) {
     wf_tensor *t[OPERANDS] = {0};
     make_operands(c, m, false, t);
     if (r == -WARM_UP) good = keep_results(c, t, m, &kept);
+    bench_wake_threads(b);
     double seconds = run_once(c, t, &kept);
     for (int i = 1; i < kept.n && r < 0; i++) run_once(c, t, &kept); /* all are there, and none is fresh */
     if (r >= 0) s->run[r] = seconds;
@@ -218,11 +219,12 @@ static void measure_neighbours(machine *m, timings *s, int from, int to) {
   }
 }
 
-static bool measure_warm(const copy_case *c, machine *m, timings *s) {
+static bool measure_warm(const bench *b, const copy_case *c, machine *m, timings *s) {
   results kept = {0};
   wf_tensor *t[OPERANDS] = {0};
   measure_neighbours(m, s, 0, s->runs / 2);
   make_operands(c, m, true, t);
+  bench_wake_threads(b);
   for (int r = -WARM_UP; r < s->runs && !bench_stopped(); r++) {
     double seconds = run_once(c, t, &kept);
     if (r >= 0) s->run[r] = seconds;
@@ -234,7 +236,7 @@ static bool measure_warm(const copy_case *c, machine *m, timings *s) {
 
 static bool run_case(bench *b, const copy_case *c, machine *m) {
   timings s = {.runs = b->runs};
-  if (!(b->warm ? measure_warm : measure_cold)(c, m, &s)) return false;
+  if (!(b->warm ? measure_warm : measure_cold)(b, c, m, &s)) return false;
   double by_memcpy = 2e-9 * MACHINE_BLOCK / bench_median(s.memcpy, s.runs);
   double by_stream = 2e-9 * MACHINE_BLOCK / bench_median(s.stream, s.runs);
   bench_print(b, (bench_row){.name = c->name,
@@ -299,6 +301,7 @@ bool bench_copy(bench *b) {
   bool good = true;
   for (size_t i = 0; i < sizeof cases / sizeof *cases && good; i++)
     if (bench_wants(b, cases[i].name)) good = run_case(b, &cases[i], &m);
+  if (good) bench_note_others(b, &m);
   machine_close(&m);
   return good;
 }

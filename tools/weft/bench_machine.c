@@ -1,9 +1,13 @@
 /* Memory that is cold, memcpy, and copies by streaming stores, on one or several threads.
  *
- * The threads are not the library's: what is measured here must not depend on it. They sleep while it works. */
+ * The threads are not the library's: what is measured here must not depend on it. They sleep while it works. Each has cores of its own,
+ * as two that are woken on one would share what it can move, and the clock starts when all are awake. */
+#define _GNU_SOURCE
 #include "bench_machine.h"
 
 #include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +21,8 @@
 #define ALIGNMENT 128
 #define CACHES 4                /* so many last-level caches lie between two uses of a buffer */
 #define DRAWN ((size_t)1 << 20) /* bytes of numbers that are drawn; then they repeat */
+#define BYTES_TO_WAKE 262144    /* enough for one more thread of the library's */
+#define OTHERS 0.05             /* the share of the cores from which on other programs are mentioned */
 #define USUAL_CACHE ((size_t)32 << 20)
 
 typedef void (*copy_fn)(char *dst, const char *src, size_t bytes);
@@ -25,16 +31,18 @@ typedef struct member {
   machine_team *team;
   pthread_t thread;
   int number;
+  double start, end;
 } member;
 
 struct machine_team {
-  pthread_barrier_t begin, end;
+  pthread_barrier_t begin, end; /* the caller's too */
   int threads;
+  atomic_int awake;
   copy_fn copy; /* NULL: go home */
   char *dst;
   const char *src;
   size_t bytes;
-  member *members; /* all but the caller */
+  member *members; /* none where there is one thread: the caller does it */
 };
 
 /* ---- copies ---------------------------------------------------------------------------------------------------------------- */
@@ -120,12 +128,37 @@ static void do_part(const machine_team *t, int number) {
           first + piece < t->bytes ? piece : t->bytes - first);
 }
 
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* Deals the process's cores out to the threads. Where there are too few, all may run on all. */
+static void take_cores(int number, int threads) {
+  cpu_set_t all, own;
+  if (sched_getaffinity(0, sizeof all, &all) || CPU_COUNT(&all) < threads) return;
+  CPU_ZERO(&own);
+  for (int core = 0, turn = 0; core < CPU_SETSIZE; core++)
+    if (CPU_ISSET(core, &all) && turn++ % threads == number) CPU_SET(core, &own);
+  sched_setaffinity(0, sizeof own, &own);
+}
+
+static void wait_for_all(machine_team *t) {
+  atomic_fetch_add(&t->awake, 1);
+  while (atomic_load(&t->awake) < t->threads) sched_yield();
+}
+
 static void *serve(void *context) {
-  const member *m = context;
+  member *m = context;
+  take_cores(m->number, m->team->threads);
   for (;;) {
     pthread_barrier_wait(&m->team->begin);
     if (!m->team->copy) return NULL;
+    wait_for_all(m->team);
+    m->start = now();
     do_part(m->team, m->number);
+    m->end = now();
     pthread_barrier_wait(&m->team->end);
   }
 }
@@ -133,8 +166,8 @@ static void *serve(void *context) {
 static void end_team(machine_team *t) {
   if (!t) return;
   t->copy = NULL;
-  if (t->threads > 1) pthread_barrier_wait(&t->begin);
-  for (int i = 0; i < t->threads - 1; i++) pthread_join(t->members[i].thread, NULL);
+  if (t->members) pthread_barrier_wait(&t->begin);
+  for (int i = 0; t->members && i < t->threads; i++) pthread_join(t->members[i].thread, NULL);
   pthread_barrier_destroy(&t->begin);
   pthread_barrier_destroy(&t->end);
   free(t->members);
@@ -143,13 +176,13 @@ static void end_team(machine_team *t) {
 
 static machine_team *start_team(int threads) {
   machine_team *t = calloc(1, sizeof *t);
-  member *members = calloc((size_t)threads, sizeof *members);
-  if (!t || !members) return free(members), free(t), NULL;
+  member *members = threads > 1 ? calloc((size_t)threads, sizeof *members) : NULL;
+  if (!t || (threads > 1 && !members)) return free(members), free(t), NULL;
   *t = (machine_team){.threads = threads, .members = members};
-  pthread_barrier_init(&t->begin, NULL, (unsigned)threads);
-  pthread_barrier_init(&t->end, NULL, (unsigned)threads);
-  for (int i = 0; i < threads - 1; i++) {
-    members[i] = (member){.team = t, .number = i + 1};
+  pthread_barrier_init(&t->begin, NULL, (unsigned)threads + 1);
+  pthread_barrier_init(&t->end, NULL, (unsigned)threads + 1);
+  for (int i = 0; members && i < threads; i++) {
+    members[i] = (member){.team = t, .number = i};
     if (!pthread_create(&members[i].thread, NULL, serve, &members[i])) continue;
     /* Those that wait at the barrier can't be called back from there; they end with the process. */
     return NULL;
@@ -157,14 +190,25 @@ static machine_team *start_team(int threads) {
   return t;
 }
 
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+/* Before: the library's threads may still spin for work (11 ms), on cores that are needed here. Behind: ours fall asleep. The caller is busy
+ * meanwhile, as a program is between two operators: on a virtual machine one that slept itself often wakes the library's on its own core. */
+static void let_others_sleep(double seconds) {
+  for (double end = now() + seconds; now() < end;) {}
 }
 
-/* With several threads the library's may still spin for work, on cores that are needed here. */
-static void let_others_sleep(void) { nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL); }
+static double time_team(machine_team *t) {
+  let_others_sleep(0.02);
+  atomic_store(&t->awake, 0);
+  pthread_barrier_wait(&t->begin);
+  pthread_barrier_wait(&t->end);
+  let_others_sleep(0.001);
+  double first = t->members[0].start, last = t->members[0].end;
+  for (int i = 1; i < t->threads; i++) {
+    if (t->members[i].start < first) first = t->members[i].start;
+    if (t->members[i].end > last) last = t->members[i].end;
+  }
+  return last - first;
+}
 
 double machine_time(machine *m, machine_traffic traffic, size_t bytes) {
   machine_team *t = m->team;
@@ -172,15 +216,9 @@ double machine_time(machine *m, machine_traffic traffic, size_t bytes) {
   t->dst = traffic == MACHINE_READ ? NULL : machine_take(m, bytes);
   t->copy = loop_for(traffic);
   t->bytes = traffic == MACHINE_MEMCPY ? bytes : bytes & ~(size_t)127;
-  if (t->threads > 1) let_others_sleep();
+  if (t->members) return time_team(t);
   double start = now();
-  if (t->threads == 1) {
-    t->copy(t->dst, t->src, t->bytes);
-  } else {
-    pthread_barrier_wait(&t->begin);
-    do_part(t, 0);
-    pthread_barrier_wait(&t->end);
-  }
+  t->copy(t->dst, t->src, t->bytes);
   return now() - start;
 }
 
@@ -214,6 +252,22 @@ size_t machine_free_bytes(void) {
   return (size_t)available;
 }
 
+/* Seconds that all cores together were busy since the system began; -1 when it doesn't say. */
+static double busy_seconds(void) {
+  FILE *file = fopen("/proc/stat", "r");
+  if (!file) return -1;
+  long long user, nice, system, irq, softirq, steal;
+  int found = fscanf(file, "cpu %lld %lld %lld %*d %*d %lld %lld %lld", &user, &nice, &system, &irq, &softirq, &steal);
+  fclose(file);
+  return found == 6 ? (double)(user + nice + system + irq + softirq + steal) / (double)sysconf(_SC_CLK_TCK) : -1;
+}
+
+static double own_seconds(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+  return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
 void machine_fill(void *to, size_t bytes) {
   uint16_t *at = to;
   uint32_t state = 1;
@@ -237,6 +291,8 @@ bool machine_open(machine *m, size_t largest, bool cold, int threads) {
   for (size_t at = 0; at < m->size && !interrupted(); at += MACHINE_BLOCK)
     machine_fill(m->arena + at, m->size - at < MACHINE_BLOCK ? m->size - at : MACHINE_BLOCK);
   m->team = start_team(threads);
+  m->opened = now();
+  m->by_others = busy_seconds() - own_seconds();
   if (m->team) return true;
   machine_close(m);
   return false;
@@ -274,4 +330,21 @@ void bench_note_memory(const bench *b, const machine *m) {
   if (m->size < CACHES * m->last_cache)
     bench_note(b, "(that is a quarter of the free memory: some of the data may still lie in the cache)\n");
   bench_note(b, "\n");
+}
+
+void bench_note_others(const bench *b, const machine *m) {
+  double busy = busy_seconds(), cores = (double)sysconf(_SC_NPROCESSORS_ONLN);
+  double others = (busy - own_seconds() - m->by_others) / (now() - m->opened);
+  if (busy < 0 || others < OTHERS * cores) return;
+  bench_note(b, "\n(other programs had %.1f of the %.0f cores meanwhile: measure again when they are idle)\n", others,
+             cores);
+}
+
+void bench_wake_threads(const bench *b) {
+  if (b->threads == 1) return;
+  wf_scope scope = wf_scope_begin();
+  wf_tensor_options options = wf_tensor_defaults();
+  options.dtype = WF_U8;
+  wf_zero_(wf_empty(WF_SHAPE(b->threads, BYTES_TO_WAKE), &options));
+  wf_scope_end(scope, NULL);
 }

@@ -16,6 +16,7 @@ typedef struct machine {
   size_t size, at;
   size_t last_cache; /* bytes of the last-level cache, as the system reports it */
   machine_team *team;
+  double opened, by_others; /* seconds: when, and what other programs had had of the cores by then */
 } machine;
 
 /* Opens an arena with room for `largest` bytes in use and four times the last-level cache besides (bounded by a quarter of the memory that is
@@ -41,6 +42,11 @@ size_t machine_free_bytes(void);
 
 /* Says how the buffers lie, to people. */
 void bench_note_memory(const bench *b, const machine *m);
+/* Says, when all is measured, how much other programs had of the cores, unless it was next to nothing. */
+void bench_note_others(const bench *b, const machine *m);
+/* Calls the library's threads to a small piece of work, as the operator before has in a program: wherever the machine is measured in between
+ * they fall asleep, and being woken isn't part of a case. */
+void bench_wake_threads(const bench *b);
 /* Leaves the error that there is no memory for buffers; returns false. */
 bool bench_no_memory(void);
 

@@ -94,7 +94,7 @@ static const char *in_words(const layout *l, char text[256]) {
 
 /* ---- measuring -------------------------------------------------------------------------------------------------------------- */
 
-static double run_once(const layout *l, machine *m) {
+static double run_once(const bench *b, const layout *l, machine *m) {
   int64_t sizes[MOST_RANK];
   for (int d = 0; d < l->rank; d++) sizes[d] = l->size[l->order[d]];
   wf_scope scope = wf_scope_begin();
@@ -103,6 +103,7 @@ static double run_once(const layout *l, machine *m) {
   wf_tensor *to =
       wf_from_memory(machine_take(m, l->bytes), l->bytes, wf_dims_of(sizes, l->rank), WF_SHAPE0, l->dtype, NULL, NULL);
   wf_tensor *permuted = wf_permute(from, wf_dims_of(l->order, l->rank));
+  bench_wake_threads(b);
   int64_t start = wf_clock_ns();
   wf_copy_(to, permuted, false);
   int64_t end = wf_clock_ns();
@@ -110,10 +111,11 @@ static double run_once(const layout *l, machine *m) {
   return (double)(end - start) * 1e-9;
 }
 
-static bool measure(layout *l, machine *m, int runs) {
+static bool measure(const bench *b, layout *l, machine *m) {
+  int runs = b->runs;
   double run[BENCH_MOST_RUNS], by_memcpy[BENCH_MOST_RUNS];
   for (int r = -WARM_UP; r < runs && !bench_stopped(); r++) {
-    double first = machine_time(m, MACHINE_MEMCPY, l->bytes), second = run_once(l, m);
+    double first = machine_time(m, MACHINE_MEMCPY, l->bytes), second = run_once(b, l, m);
     if (r < 0) continue;
     by_memcpy[r] = first;
     run[r] = second;
@@ -169,7 +171,7 @@ static int64_t draw_layouts(const bench *b, layout *l) {
 static bool run_layouts(bench *b, machine *m, layout *l, int64_t n) {
   char text[256];
   for (int64_t i = 0; i < n; i++) {
-    if (!measure(&l[i], m, b->runs)) return false;
+    if (!measure(b, &l[i], m)) return false;
     bench_print(b, (bench_row){.name = in_words(&l[i], text),
                                .unit = "GB/s",
                                .value = l[i].value,
@@ -185,6 +187,7 @@ static bool measure_layouts(bench *b, layout *l, int64_t n) {
   if (!machine_open(&m, 2 * (size_t)MOST_BYTES, true, b->threads)) return bench_no_memory();
   bench_note_memory(b, &m);
   bool good = run_layouts(b, &m, l, n);
+  if (good) bench_note_others(b, &m);
   machine_close(&m);
   return good;
 }
