@@ -83,9 +83,19 @@ static wf__class class_of(wf_dtype compute) {
 
 static int log_of(size_t size) { return __builtin_ctz((unsigned)size); }
 
-/* A number beside halves: PyTorch multiplies and divides by it in f32, and rounds it first for everything else. */
-static bool keeps_wide_numbers(int op) {
-  return op == WF__PW_MUL || op == WF__PW_DIV || op == WF__PW_DIV_TRUNC || op == WF__PW_DIV_FLOOR;
+static bool is_one_element(const wf_plan *plan, const wf_operand *o) {
+  for (int d = 0; d < plan->ndim; d++)
+    if (plan->size[d] > 1 && o->stride[d]) return false;
+  return true;
+}
+
+/* One number as the second operand beside halves, given as such or in a tensor of any dtype: PyTorch multiplies and divides by it in f32.
+ * Everything else is rounded first. */
+static bool is_wide_number(const wf_plan *plan, int k) {
+  int op = plan->op;
+  bool scales = op == WF__PW_MUL || op == WF__PW_DIV || op == WF__PW_DIV_TRUNC || op == WF__PW_DIV_FLOOR;
+  const wf_operand *o = &plan->operand[k + 1];
+  return scales && k == 1 && (k + 1 >= plan->operands || !o->data || is_one_element(plan, o));
 }
 
 /* The number in place of input k, as an element of what the kernel reads. */
@@ -101,7 +111,7 @@ static void set_input(job *j, const wf_plan *plan, int k) {
   const wf_operand *o = &plan->operand[k + 1];
   wf_dtype compute = (wf_dtype)plan->compute, wide = j->wide;
   bool is_mask = wf__pointwise_is_mask(plan->op, k);
-  bool through_compute = wide != compute && !(keeps_wide_numbers(plan->op) && j->class == WF__CLASS_F32);
+  bool through_compute = wide != compute && !(j->class == WF__CLASS_F32 && is_wide_number(plan, k));
   in->cast = (wf__cast){NULL, NULL};
   in->missing = false;
   in->log_wide = is_mask ? 0 : log_of(wf_dtype_size(wide));
@@ -117,7 +127,7 @@ static void set_input(job *j, const wf_plan *plan, int k) {
     if (o->dtype != WF_BOOL && o->dtype != WF_U8) in->cast.to_class = j->kernels->convert[o->dtype][WF_BOOL];
     return;
   }
-  bool skip = o->dtype == compute || (!through_compute && wf_dtype_is_float(o->dtype));
+  bool skip = o->dtype == compute || (!through_compute && wide != compute);
   if (!skip) in->cast.to_compute = j->kernels->convert[o->dtype][compute];
   wf_dtype now = skip ? o->dtype : compute;
   if (now != wide) in->cast.to_class = j->kernels->convert[now][wide];

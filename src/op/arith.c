@@ -1,6 +1,7 @@
 /* Arithmetic of two inputs, of which the second may be a number; the first as well for rsub and pow. */
 #include <string.h>
 
+#include "base/convert.h"
 #include "op/op.h"
 
 static const wf_scalar none = {WF_SCALAR_NONE, {0}};
@@ -27,7 +28,7 @@ static bool is_one(wf_scalar s) {
 }
 static wf_scalar negated(wf_scalar s) {
   if (s.kind == WF_SCALAR_NONE) return wf_int(-1);
-  return s.kind == WF_SCALAR_FLOAT ? wf_float(-s.as.f) : wf_int(-s.as.i);
+  return s.kind == WF_SCALAR_FLOAT ? wf_float(-s.as.f) : wf_int((int64_t) - (uint64_t)s.as.i);
 }
 
 static wf_tensor *scaled(wf_tensor *g, wf_scalar factor) { return is_one(factor) ? g : wf_mul_scalar(g, factor); }
@@ -49,9 +50,7 @@ static const wf__node_class sub_class = {"SubBackward0", sub_apply, NULL};
 static const wf__node_class rsub_class = {"RsubBackward0", sub_apply, NULL};
 static const wf__node_class rsub_number_class = {"RsubBackward1", sub_apply, NULL};
 
-static wf_status check_alpha(const wf_scalar *number, wf_dtype common) {
-  wf_scalar alpha = number[0];
-  if (alpha.kind == WF_SCALAR_NONE || alpha.kind == WF_SCALAR_INT) return WF_OK;
+static wf_status check_kind(wf_scalar alpha, wf_dtype common) {
   WF__CHECK(alpha.kind != WF_SCALAR_BOOL || common == WF_BOOL, WF_RUNTIME,
             "Boolean alpha only supported for Boolean results.");
   WF__CHECK(alpha.kind != WF_SCALAR_FLOAT || wf_dtype_is_float(common), WF_RUNTIME,
@@ -59,18 +58,31 @@ static wf_status check_alpha(const wf_scalar *number, wf_dtype common) {
   return WF_OK;
 }
 
+/* What is subtracted is added with the factor's negative, which is what has to fit. */
+static wf_status check_alpha(const wf_scalar *number, wf_dtype common) {
+  if (number[0].kind == WF_SCALAR_NONE) return WF_OK;
+  WF__TRY(check_kind(number[0], common));
+  return wf__scalar_check_fits(number[0], common);
+}
+
+static wf_status check_minus_alpha(const wf_scalar *number, wf_dtype common) {
+  if (number[0].kind == WF_SCALAR_NONE) return WF_OK;
+  WF__TRY(check_kind(number[0], common));
+  return wf__scalar_check_fits(negated(number[0]), common);
+}
+
 /* A factor of bools is true or false; one that isn't an integer is left to check_alpha. */
 static wf_scalar truth(wf_scalar s) { return s.kind == WF_SCALAR_INT ? wf_int(s.as.i != 0) : s; }
 
-#define LINEAR(OP, kernel_, cls)                                                                    \
-  {                                                                                                 \
-    .op = WF__PW_##OP, .inputs = 2, .rule = WF__PW_COMMON, .check = check_alpha, .kernel = kernel_, \
-    .derivative = &cls, .wide_numbers = true                                                        \
+#define LINEAR(OP, check_, kernel_, cls)                                                                           \
+  {                                                                                                                \
+    .op = WF__PW_##OP, .inputs = 2, .rule = WF__PW_COMMON, .check = check_, .kernel = kernel_, .derivative = &cls, \
+    .wide_numbers = true                                                                                           \
   }
-static const wf__pw_def add_def = LINEAR(ADD, "add_stub", add_class);
-static const wf__pw_def sub_def = LINEAR(SUB, "sub_stub", sub_class);
-static const wf__pw_def rsub_def = LINEAR(SUB, "sub_stub", rsub_class);
-static const wf__pw_def rsub_number_def = LINEAR(SUB, "sub_stub", rsub_number_class);
+static const wf__pw_def add_def = LINEAR(ADD, check_alpha, "add_stub", add_class);
+static const wf__pw_def sub_def = LINEAR(SUB, check_minus_alpha, "sub_stub", sub_class);
+static const wf__pw_def rsub_def = LINEAR(SUB, check_minus_alpha, "sub_stub", rsub_class);
+static const wf__pw_def rsub_number_def = LINEAR(SUB, check_minus_alpha, "sub_stub", rsub_number_class);
 
 static bool is_bool(wf__operand_arg a) {
   return a.tensor ? a.tensor->dtype == WF_BOOL : a.scalar.kind == WF_SCALAR_BOOL;
@@ -384,8 +396,8 @@ static wf_status atan2_apply(wf__node *node, wf_tensor *const *grad, wf_tensor *
   wf_tensor *y = wf__saved_get(node, 0), *x = wf__saved_get(node, 1);
   wf_tensor *square = wf_add(wf_mul(y, y), wf_mul(x, x)); /* 0 where both are: no direction, no gradient */
   wf_tensor *scale = wf_masked_fill(wf_reciprocal(square), wf_eq_scalar(square, wf_int(0)), wf_int(0));
-  if (wf__node_wants(node, 0)) out[0] = wf_mul(grad[0], wf_mul(x, scale));
-  if (wf__node_wants(node, 1)) out[1] = wf_mul(grad[0], wf_mul(wf_neg(y), scale));
+  if (wf__node_wants(node, 0)) out[0] = wf_mul(wf_mul(grad[0], x), scale);
+  if (wf__node_wants(node, 1)) out[1] = wf_mul(wf_mul(grad[0], wf_neg(y)), scale);
   return wf__self.pending;
 }
 

@@ -29,33 +29,76 @@ static const wf__pw_def clamp_def = {.op = WF__PW_CLAMP,
 
 /* ---- tensors as bounds ------------------------------------------------------------------------------------------------------- */
 
-/* The share of a gradient that goes to a and not to b, of which the greater (or lesser) one is the result: half where they are equal. */
-static wf_tensor *share(wf_tensor *wins, wf_tensor *equal, wf_tensor *g) {
-  wf_tensor *half = wf__op_where(equal, wf__tensor_arg(wf_mul_scalar(g, wf_float(0.5))), wf__number_arg(wf_int(0)));
-  return wf__op_where(wins, wf__tensor_arg(g), wf__tensor_arg(half));
+/* g where `whole`, half of it where `half`, else 0. */
+static wf_tensor *share(wf_tensor *g, wf_tensor *whole, wf_tensor *half) {
+  const wf__operand_arg zero = wf__number_arg(wf_int(0));
+  wf_tensor *rest = wf__op_where(half, wf__tensor_arg(wf_mul_scalar(g, wf_float(0.5))), zero);
+  return wf__op_where(whole, wf__tensor_arg(g), wf__tensor_arg(rest));
 }
 
-/* clamp is minimum(maximum(x, min), max), and so is its derivative. */
-static wf_status clamp_tensor_apply(wf__node *node, wf_tensor *const *grad, wf_tensor **out) {
-  wf_tensor *x = wf__saved_get(node, 0), *min = wf__saved_get(node, 1), *max = wf__saved_get(node, 2), *g = grad[0];
-  if (wf__self.pending) return wf__self.pending;
-  wf_tensor *raised = min && max ? wf_maximum(x, min) : x;
-  if (max && wf__node_wants(node, 2)) out[2] = share(wf_gt(raised, max), wf_eq(raised, max), g);
-  if (max && raised) g = share(wf_lt(raised, max), wf_eq(raised, max), g);
-  if (min && g && wf__node_wants(node, 1)) out[1] = share(wf_lt(x, min), wf_eq(x, min), g);
-  if (min && g) g = share(wf_gt(x, min), wf_eq(x, min), g);
-  if (wf__node_wants(node, 0)) out[0] = g;
+/* The same, given where it is 0. */
+static wf_tensor *remainder_of(wf_tensor *g, wf_tensor *nothing, wf_tensor *half) {
+  return share(g, wf_logical_not(wf_logical_or(nothing, half)), wf_logical_and(half, wf_logical_not(nothing)));
+}
+
+/* One bound: x and it share the gradient where they are equal; NaN takes it all. */
+static wf_status lower_apply(wf__node *node, wf_tensor *const *grad, wf_tensor **out) {
+  wf_tensor *x = wf__saved_get(node, 0), *min = wf__saved_get(node, 1);
+  if (wf__node_wants(node, 0)) out[0] = remainder_of(grad[0], wf_lt(x, min), wf_eq(x, min));
+  if (wf__node_wants(node, 1)) out[1] = remainder_of(grad[0], wf_gt(x, min), wf_eq(x, min));
   return wf__self.pending;
 }
-static const wf__node_class clamp_tensor_class = {"ClampBackward0", clamp_tensor_apply, NULL};
-static const wf__pw_def clamp_tensor_def = {.op = WF__PW_CLAMP_TENSOR,
-                                            .inputs = 3,
-                                            .rule = WF__PW_COMMON,
-                                            .allow = WF__PW_NO_BOOL,
-                                            .kernel = "clamp_cpu",
-                                            .derivative = &clamp_tensor_class,
-                                            .keep = {WF__FOR_ALL, WF__FOR_ALL, WF__FOR_ALL},
-                                            .cpp_names = true};
+
+static wf_status upper_apply(wf__node *node, wf_tensor *const *grad, wf_tensor **out) {
+  wf_tensor *x = wf__saved_get(node, 0), *max = wf__saved_get(node, 1);
+  if (wf__node_wants(node, 0)) out[0] = remainder_of(grad[0], wf_gt(x, max), wf_eq(x, max));
+  if (wf__node_wants(node, 1)) out[1] = remainder_of(grad[0], wf_lt(x, max), wf_eq(x, max));
+  return wf__self.pending;
+}
+
+/* Two: shared between x and a bound that it is equal to, unless the bounds are equal too; the upper one has it where they cross. */
+static wf_status both_apply(wf__node *node, wf_tensor *const *grad, wf_tensor **out) {
+  wf_tensor *x = wf__saved_get(node, 0), *min = wf__saved_get(node, 1), *max = wf__saved_get(node, 2), *g = grad[0];
+  if (wf__self.pending) return wf__self.pending;
+  wf_tensor *apart = wf_lt(min, max), *crossed = wf_gt(min, max), *below = wf_lt(x, min), *above = wf_gt(x, max);
+  wf_tensor *at_min = wf_logical_and(apart, wf_eq(x, min)), *at_max = wf_logical_and(apart, wf_eq(x, max));
+  wf_tensor *ordered = wf_le(min, max);
+  if (wf__node_wants(node, 0)) out[0] = remainder_of(g, wf_logical_or(below, above), wf_logical_or(at_min, at_max));
+  if (wf__node_wants(node, 1)) out[1] = share(g, wf_logical_and(ordered, below), at_min);
+  if (wf__node_wants(node, 2)) out[2] = share(g, wf_logical_or(crossed, wf_logical_and(ordered, above)), at_max);
+  return wf__self.pending;
+}
+
+static const wf__node_class lower_class = {"ClampBackward0", lower_apply, NULL};
+static const wf__node_class upper_class = {"ClampBackward0", upper_apply, NULL};
+static const wf__node_class both_class = {"ClampBackward0", both_apply, NULL};
+static const wf__pw_def lower_def = {.op = WF__PW_MAXIMUM,
+                                     .inputs = 2,
+                                     .rule = WF__PW_COMMON,
+                                     .kernel = "maximum_cpu",
+                                     .derivative = &lower_class,
+                                     .keep = {WF__FOR_ALL, WF__FOR_ALL}};
+static const wf__pw_def upper_def = {.op = WF__PW_MINIMUM,
+                                     .inputs = 2,
+                                     .rule = WF__PW_COMMON,
+                                     .kernel = "minimum_cpu",
+                                     .derivative = &upper_class,
+                                     .keep = {WF__FOR_ALL, WF__FOR_ALL}};
+static const wf__pw_def both_def = {.op = WF__PW_CLAMP_TENSOR,
+                                    .inputs = 3,
+                                    .rule = WF__PW_COMMON,
+                                    .allow = WF__PW_NO_BOOL,
+                                    .kernel = "clamp_cpu",
+                                    .derivative = &both_class,
+                                    .keep = {WF__FOR_ALL, WF__FOR_ALL, WF__FOR_ALL}};
+
+/* For in = {x, min, max}; a bound that is absent is left off. */
+static const wf__pw_def *by_tensors(wf__operand_arg *in) {
+  if (in[1].tensor && in[2].tensor) return &both_def;
+  if (in[1].tensor) return &lower_def;
+  in[1] = in[2];
+  return &upper_def;
+}
 
 /* ---- calls ---------------------------------------------------------------------------------------------------------------------- */
 
@@ -64,6 +107,8 @@ static bool given(wf__operand_arg a) { return a.tensor || a.scalar.kind; }
 static wf_status check(const wf_tensor *self, wf__operand_arg min, wf__operand_arg max) {
   WF__TRY(wf__require_tensors("clamp", &self, 1));
   WF__CHECK(given(min) || given(max), WF_RUNTIME, "torch.clamp: At least one of 'min' or 'max' must not be None");
+  WF__CHECK((!min.tensor || !max.scalar.kind) && (!max.tensor || !min.scalar.kind), WF_TYPE,
+            "clamp(): one bound is a tensor and the other a number");
   return WF_OK;
 }
 
@@ -92,31 +137,37 @@ static wf_dtype result_of(const wf_tensor *self, wf__operand_arg min, wf__operan
   return wf__promoted(&p);
 }
 
-/* The kernel has them in the dtype of the result. over: it is written there. */
+static bool is_nan(wf_scalar s) { return s.kind == WF_SCALAR_FLOAT && s.as.f != s.as.f; }
+
+/* The kernel has them in the dtype of the result. over: it is written there. Beside NaN, which the result is then, the other may be anything. */
 static wf_status bounds(const wf_tensor *self, wf__operand_arg min, wf__operand_arg max, bool over,
                         wf_scalar number[4]) {
   wf_dtype result = result_of(self, min, max);
   WF__CHECK(!over || wf_can_cast(result, (wf_dtype)self->dtype), WF_RUNTIME,
             "result type %s can't be cast to the desired output type %s", wf__scalar_type_text(result),
             wf__cpp_type_text((wf_dtype)self->dtype));
+  if (is_nan(min.scalar) || is_nan(max.scalar)) {
+    number[0] = number[1] = is_nan(min.scalar) ? min.scalar : max.scalar;
+    return WF_OK;
+  }
   WF__TRY(bound("min", false, min.scalar, result, &number[0]));
   return bound("max", true, max.scalar, result, &number[1]);
 }
 
 static wf_tensor *clamp(const wf_tensor *self, wf__operand_arg min, wf__operand_arg max) {
-  const wf__operand_arg in[] = {wf__tensor_arg(self), min, max};
+  wf__operand_arg in[] = {wf__tensor_arg(self), min, max};
   wf_scalar number[4] = {{WF_SCALAR_NONE, {0}}};
   WF__TRY_OR(check(self, min, max), NULL);
-  if (min.tensor || max.tensor) return wf__pw(&clamp_tensor_def, in, NULL);
+  if (min.tensor || max.tensor) return wf__pw(by_tensors(in), in, NULL);
   WF__TRY_OR(bounds(self, min, max, false, number), NULL);
   return wf__pw(&clamp_def, in, number);
 }
 
 static wf_status clamp_over(wf_tensor *self, wf__operand_arg min, wf__operand_arg max) {
-  const wf__operand_arg in[] = {wf__tensor_arg(self), min, max};
+  wf__operand_arg in[] = {wf__tensor_arg(self), min, max};
   wf_scalar number[4] = {{WF_SCALAR_NONE, {0}}};
   if (check(self, min, max)) return wf__refused_over(self, (const wf_tensor *[]){self}, 1);
-  if (min.tensor || max.tensor) return wf__pw_inplace(&clamp_tensor_def, in, NULL);
+  if (min.tensor || max.tensor) return wf__pw_inplace(by_tensors(in), in, NULL);
   if (bounds(self, min, max, true, number)) return wf__refused_over(self, (const wf_tensor *[]){self}, 1);
   return wf__pw_inplace(&clamp_def, in, number);
 }

@@ -60,7 +60,6 @@ typedef struct wf__pw_def {
   uint8_t unpromoted;   /* bit i: input i has no say in the dtype */
   bool cpp_names;       /* refused casts name dtypes as C++ does */
   bool promotes_number; /* number[0], [1] have a say in the dtype */
-  bool stores_numbers;  /* a number that the dtype can't hold is an error instead of wrapping */
   bool row_major;       /* a new result is contiguous, whatever the operands are */
   uint8_t
       like_self; /* WF__LIKE_SELF: a new result has the strides of empty_like(self); WF__WHOLE_LIKE_SELF: that of integers */

@@ -60,6 +60,12 @@ static void choose_dtypes(job *j, const wf__operand_arg *in) {
   }
 }
 
+/* A refusal in words of its own is that of PyTorch's front, which looks at nothing else first. */
+static wf_status check_front(const job *j) {
+  bool talks = WF__UNLIKELY(j->compute == WF_BOOL) && j->def->kernel && strchr(j->def->kernel, ' ');
+  return talks ? check_dtype(j->def, j->compute) : WF_OK;
+}
+
 static wf_status start(job *j, const wf__pw_def *def, const wf__operand_arg *in, const wf_scalar *number) {
   j->def = def;
   j->into = NULL;
@@ -70,11 +76,9 @@ static wf_status start(job *j, const wf__pw_def *def, const wf__operand_arg *in,
     j->in[i] = in[i].tensor;
     if (in[i].tensor) continue;
     bool exact = def->wide_numbers && wf__dtype_floats(j->compute);
-    bool half = j->compute == WF_F16 || j->compute == WF_BF16; /* stored in one element by itself: see wf__fill_check */
-    if (def->stores_numbers && in[i].scalar.kind && !half) WF__TRY(wf__scalar_check_fits(in[i].scalar, j->compute));
     j->plan.scalar[i + 1] = exact ? in[i].scalar : wf__number_as(in[i].scalar, j->compute);
   }
-  return WF_OK;
+  return check_front(j);
 }
 
 static wf_status check_call(const job *j) {

@@ -1,4 +1,5 @@
 /* Powers: tensor to number, tensor to tensor, number to tensor; square. */
+#include <weft/copy.h>
 #include "base/convert.h"
 #include "op/op.h"
 
@@ -17,12 +18,16 @@ static wf_tensor *base_gradient_tensor(wf_tensor *g, wf_tensor *x, wf_tensor *e)
   return wf_mul(g, wf_masked_fill(slope, wf_eq_scalar(e, wf_int(0)), wf_int(0)));
 }
 
-/* g · r · log(base), 0 where the base is 0 and the exponent isn't negative: the limit. */
+/* Where the numbers of a power have the base as it was given; [0] has it as an element. */
+#define BASE_GIVEN 3
+
+/* g · r · log(base) with the base in r's dtype, 0 where the base is 0 and the exponent isn't negative: the limit. */
 static wf_tensor *exponent_gradient(wf_tensor *g, wf__operand_arg base, wf_tensor *e, wf_tensor *r) {
   wf_tensor *flat = wf_ge_scalar(e, wf_int(0));
   if (base.tensor) {
     flat = wf_logical_and(wf_eq_scalar(base.tensor, wf_int(0)), flat);
-    return wf_mul(g, wf_masked_fill(wf_mul(r, wf_log(base.tensor)), flat, wf_int(0)));
+    wf_tensor *log = wf_log(wf_to(base.tensor, (wf_dtype)r->dtype));
+    return wf_mul(g, wf_masked_fill(wf_mul(r, log), flat, wf_int(0)));
   }
   double b = wf__scalar_double(base.scalar);
   wf_tensor *slope = wf_mul_scalar(r, wf_float(b > 0    ? __builtin_log(b)
@@ -44,7 +49,7 @@ static wf_status tensor_apply(wf__node *node, wf_tensor *const *grad, wf_tensor 
 }
 
 static wf_status to_tensor_apply(wf__node *node, wf_tensor *const *grad, wf_tensor **out) {
-  wf__operand_arg base = wf__number_arg(wf__numbers(node)[0]);
+  wf__operand_arg base = wf__number_arg(wf__numbers(node)[BASE_GIVEN]);
   out[0] = exponent_gradient(grad[0], base, wf__saved_get(node, 0), wf__kept_result(node));
   return wf__self.pending;
 }
@@ -55,10 +60,16 @@ static const wf__node_class to_tensor_class = {"PowBackward2", to_tensor_apply, 
 
 /* ---- definitions -------------------------------------------------------------------------------------------------------------- */
 
+/* The kernel has the exponent as an element, but for wide floats, whose powers take a double. */
+static wf_status check_exponent(const wf_scalar *number, wf_dtype compute) {
+  return compute == WF_F32 || compute == WF_F64 ? WF_OK : wf__scalar_check_fits(number[0], compute);
+}
+
 /* The exponent takes part in promotion as a second operand though the kernel has it as a parameter. */
 static const wf__pw_def number_def = {.op = WF__PW_POW_SCALAR_EXP,
                                       .inputs = 1,
                                       .rule = WF__PW_COMMON,
+                                      .check = check_exponent,
                                       .kernel = "pow",
                                       .derivative = &number_class,
                                       .keep = {WF__FOR_0},
@@ -91,7 +102,7 @@ static wf_status check_integer_power(wf__operand_arg self, wf_scalar exponent) {
   wf__promote_number(&p, exponent);
   if (wf_dtype_is_float(wf__promoted(&p))) return WF_OK;
   WF__CHECK(exponent.as.i >= 0, WF_RUNTIME, "Integers to negative integer powers are not allowed.");
-  return self.tensor->layout.numel ? wf__scalar_check_fits(exponent, wf__promoted(&p)) : WF_OK;
+  return WF_OK;
 }
 
 typedef struct call {
@@ -155,6 +166,14 @@ wf_status wf_pow_scalar_(wf_tensor *self, wf_scalar exponent) {
   return pow_over(pow_call(self, wf__number_arg(exponent)));
 }
 
+/* A base is an element of the dtype that is computed in: halves round it, beyond their range to infinity. */
+static wf_scalar base_of(wf_scalar self, wf__operand_arg exponent) {
+  wf__promotion p = {0};
+  wf__promote_arg(&p, exponent);
+  wf__promote_number(&p, self);
+  return wf_dtype_is_float(wf__promoted(&p)) ? wf__number_as(self, wf__promoted(&p)) : self;
+}
+
 static wf_status pow_into(call c, wf_tensor *dst) {
   return c.def ? wf__pw_into("pow", c.def, dst, c.in, c.number) : wf__self.pending;
 }
@@ -172,8 +191,9 @@ wf_status wf_pow_scalar_into(wf_tensor *dst, const wf_tensor *self, wf_scalar ex
 wf_tensor *wf_scalar_pow(wf_scalar self, const wf_tensor *exponent) {
   WF__OP("pow", NULL);
   const wf__operand_arg in = wf__tensor_arg(exponent);
-  const wf_scalar number[4] = {self};
-  return wf__require_tensors("pow", &exponent, 1) ? NULL : wf__pw(&to_tensor_def, &in, number);
+  if (wf__require_tensors("pow", &exponent, 1)) return NULL;
+  const wf_scalar number[4] = {base_of(self, in), [BASE_GIVEN] = self};
+  return wf__pw(&to_tensor_def, &in, number);
 }
 
 wf_tensor *wf_square(const wf_tensor *self) {

@@ -18,17 +18,27 @@ static const wf__pw_def where_def = {.op = WF__PW_WHERE,
                                      .kernel = "where_cpu",
                                      .derivative = &where_class,
                                      .keep = {WF__FOR_1 | WF__FOR_2},
-                                     .unpromoted = 1,
-                                     .stores_numbers = true};
+                                     .unpromoted = 1};
+
+/* Numbers become elements of the result's dtype before the condition is looked at; a half by itself may become infinite: see wf__fill_check. */
+static wf_status check_numbers(const wf__operand_arg *in) {
+  wf__promotion p = {0};
+  for (int i = 1; i < 3; i++) wf__promote_arg(&p, in[i]);
+  wf_dtype common = wf__promoted(&p);
+  for (int i = 1; i < 3 && common != WF_F16 && common != WF_BF16; i++)
+    if (!in[i].tensor) WF__TRY(wf__scalar_check_fits(in[i].scalar, common));
+  return WF_OK;
+}
 
 static wf_status check_where(const wf_tensor *condition, const wf__operand_arg *in) {
   WF__TRY(wf__require_tensors("where", &condition, 1));
-  WF__CHECK(condition->dtype == WF_BOOL || condition->dtype == WF_U8, WF_RUNTIME,
-            "where expected condition to be a boolean tensor, but got a tensor with dtype %s",
-            wf__scalar_type_text((wf_dtype)condition->dtype));
   for (int i = 1; i < 3; i++)
     WF__CHECK(in[i].tensor || in[i].scalar.kind, WF_TYPE, "where(): argument '%s' must be Tensor, not NoneType",
               i == 1 ? "self" : "other");
+  WF__TRY(check_numbers(in));
+  WF__CHECK(condition->dtype == WF_BOOL || condition->dtype == WF_U8, WF_RUNTIME,
+            "where expected condition to be a boolean tensor, but got a tensor with dtype %s",
+            wf__scalar_type_text((wf_dtype)condition->dtype));
   return WF_OK;
 }
 
@@ -284,10 +294,18 @@ static wf_status addcdiv_apply(wf__node *node, wf_tensor *const *grad, wf_tensor
 
 static const wf__node_class addcmul_class = {"AddcmulBackward0", addcmul_apply, NULL};
 static const wf__node_class addcdiv_class = {"AddcdivBackward0", addcdiv_apply, NULL};
+
+/* Halves are computed with a value of f32. */
+static wf_status check_value(const wf_scalar *number, wf_dtype compute) {
+  bool half = compute == WF_F16 || compute == WF_BF16;
+  return number[0].kind ? wf__scalar_check_fits(number[0], half ? WF_F32 : compute) : WF_OK;
+}
+
 static const wf__pw_def addcmul_def = {.op = WF__PW_ADDCMUL,
                                        .inputs = 3,
                                        .rule = WF__PW_COMMON,
                                        .allow = WF__PW_NO_BOOL,
+                                       .check = check_value,
                                        .kernel = "addcmul_cpu_out",
                                        .derivative = &addcmul_class,
                                        .keep = {0, WF__FOR_2, WF__FOR_1}};
@@ -295,11 +313,12 @@ static const wf__pw_def addcdiv_def = {.op = WF__PW_ADDCDIV,
                                        .inputs = 3,
                                        .rule = WF__PW_COMMON,
                                        .allow = WF__PW_ONLY_FLOAT,
+                                       .check = check_value,
                                        .kernel = "addcdiv_cpu_out",
                                        .derivative = &addcdiv_class,
                                        .keep = {0, WF__FOR_2, WF__FOR_1 | WF__FOR_2}};
 
-static wf_status check_addc(const char *name, const wf__pw_def *def, const wf_tensor *const *t, wf_scalar *value) {
+static wf_status check_addc(const char *name, const wf__pw_def *def, const wf_tensor *const *t) {
   WF__TRY(wf__require_tensors(name, t, 3));
   WF__CHECK(
       def == &addcmul_def || wf_dtype_is_float((wf_dtype)t[1]->dtype) || wf_dtype_is_float((wf_dtype)t[2]->dtype),
@@ -308,25 +327,19 @@ static wf_status check_addc(const char *name, const wf__pw_def *def, const wf_te
       "tensor1 and tensor2. The historic addcdiv behavior can be implemented as (input + value * torch.trunc(tensor1 / "
       "tensor2)).to(input.dtype) for integer inputs and as (input + value * tensor1 / tensor2) for float inputs. The future "
       "addcdiv behavior is just the latter implementation: (input + value * tensor1 / tensor2), for all dtypes.");
-  wf__promotion p = {0};
-  for (int i = 0; i < 3; i++) wf__promote_tensor(&p, t[i]);
-  wf_dtype common = wf__promoted(&p);
-  if (value->kind == WF_SCALAR_NONE || common == WF_BOOL) return WF_OK;
-  WF__TRY(wf__scalar_check_fits(*value, common));
-  if (!wf_dtype_is_float(common)) *value = wf__number_as(*value, common);
   return WF_OK;
 }
 
 static wf_tensor *addc(const char *name, const wf__pw_def *def, const wf_tensor *const *t, wf_scalar value) {
   const wf__operand_arg in[] = {wf__tensor_arg(t[0]), wf__tensor_arg(t[1]), wf__tensor_arg(t[2])};
-  WF__TRY_OR(check_addc(name, def, t, &value), NULL);
+  WF__TRY_OR(check_addc(name, def, t), NULL);
   const wf_scalar number[4] = {value};
   return wf__pw(def, in, number);
 }
 
 static wf_status addc_over(const char *name, const wf__pw_def *def, const wf_tensor *const *t, wf_scalar value) {
   const wf__operand_arg in[] = {wf__tensor_arg(t[0]), wf__tensor_arg(t[1]), wf__tensor_arg(t[2])};
-  if (check_addc(name, def, t, &value)) return wf__refused_over(t[0], t, 3);
+  if (check_addc(name, def, t)) return wf__refused_over(t[0], t, 3);
   const wf_scalar number[4] = {value};
   return wf__pw_inplace(def, in, number);
 }
@@ -334,7 +347,7 @@ static wf_status addc_over(const char *name, const wf__pw_def *def, const wf_ten
 static wf_status addc_into(const char *name, const wf__pw_def *def, wf_tensor *dst, const wf_tensor *const *t,
                            wf_scalar value) {
   const wf__operand_arg in[] = {wf__tensor_arg(t[0]), wf__tensor_arg(t[1]), wf__tensor_arg(t[2])};
-  WF__TRY(check_addc(name, def, t, &value));
+  WF__TRY(check_addc(name, def, t));
   const wf_scalar number[4] = {value};
   return wf__pw_into(name, def, dst, in, number);
 }
