@@ -79,10 +79,10 @@ static wf_status extreme_into(const char *name, uint8_t op, wf_tensor *dst, cons
                               bool keepdim) {
   wf__reduction r;
   WF__TRY(wf__into_given(name, dst, &self, 1));
-  WF__TRY(extreme_of(&r, name, op, self, dims, keepdim));
-  WF__CHECK(dst->dtype == self->dtype, WF_RUNTIME,
+  WF__CHECK(!self || dst->dtype == self->dtype, WF_RUNTIME,
             "Expected the dtype for input and out to match, but got %s for input's dtype and %s for out's dtype.",
             wf__scalar_type_text((wf_dtype)self->dtype), wf__scalar_type_text((wf_dtype)dst->dtype));
+  WF__TRY(extreme_of(&r, name, op, self, dims, keepdim));
   return wf__reduce_into(&r, dst, WF__INTO_EXACT);
 }
 

@@ -30,11 +30,6 @@ wf_status wf__into_cast(const wf_tensor *dst, wf_dtype result) {
   return WF_OK;
 }
 
-wf_status wf__into_check(const char *name, wf_tensor *dst, const wf_tensor *const *inputs, int n, wf_dtype result) {
-  WF__TRY(wf__into_given(name, dst, inputs, n));
-  return wf__into_cast(dst, result);
-}
-
 wf_status wf__into_resize(wf_tensor *dst, wf_dims size) {
   const wf__layout *old = &dst->layout;
   if (old->ndim == size.n && !memcmp(old->size, size.at, (size_t)size.n * sizeof *size.at)) return WF_OK;

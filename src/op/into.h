@@ -8,10 +8,8 @@
 wf_status wf__into_given(const char *name, const wf_tensor *dst, const wf_tensor *const *inputs, int n);
 /* another dtype than that of the result; */
 wf_status wf__into_dtype(const wf_tensor *dst, wf_dtype result);
-/* a dtype that the result's can't be cast to; */
+/* a dtype that the result's can't be cast to. */
 wf_status wf__into_cast(const wf_tensor *dst, wf_dtype result);
-/* the first and the last at once. */
-wf_status wf__into_check(const char *name, wf_tensor *dst, const wf_tensor *const *inputs, int n, wf_dtype result);
 /* Gives it the result's sizes. Warns when that changes a tensor with elements. */
 wf_status wf__into_resize(wf_tensor *dst, wf_dims size);
 

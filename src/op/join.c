@@ -78,22 +78,27 @@ static wf_status check_fits(const wf_tensor *first, const wf_tensor *t, int64_t 
   return WF_OK;
 }
 
-/* Checks the inputs, wraps dim, gives the result's sizes. */
-static wf_status cat_sizes(wf_tensors tensors, int64_t *dim, int64_t *size, int *ndim) {
-  const wf_tensor *first = NULL;
+/* Wraps dim by the first input that has one, which is then in *first. */
+static wf_status cat_dim(wf_tensors tensors, int64_t *dim, const wf_tensor **first) {
+  *first = NULL;
   for (int i = 0; i < tensors.n; i++)
     WF__CHECK(tensors.at[i]->layout.ndim, WF_RUNTIME, "zero-dimensional tensor (at position %d) cannot be concatenated",
               i);
-  for (int i = 0; i < tensors.n && !first; i++)
-    if (!is_skipped(tensors.at[i])) first = tensors.at[i];
+  for (int i = 0; i < tensors.n && !*first; i++)
+    if (!is_skipped(tensors.at[i])) *first = tensors.at[i];
+  if (*first) return wf__wrap_dim(dim, (*first)->layout.ndim, true);
+  *dim = 0;
+  return WF_OK;
+}
+
+/* Checks the inputs, wraps dim, gives the result's sizes. */
+static wf_status cat_sizes(wf_tensors tensors, int64_t *dim, int64_t *size, int *ndim) {
+  const wf_tensor *first;
+  WF__TRY(cat_dim(tensors, dim, &first));
   size[0] = 0;
   *ndim = 1;
-  if (!first) {
-    *dim = 0;
-    return WF_OK;
-  }
+  if (!first) return WF_OK;
   *ndim = first->layout.ndim;
-  WF__TRY(wf__wrap_dim(dim, *ndim, true));
   for (int d = 0; d < *ndim; d++) size[d] = d == *dim ? 0 : first->layout.size[d];
   for (int i = 0; i < tensors.n; i++) {
     if (is_skipped(tensors.at[i])) continue;
@@ -137,11 +142,15 @@ wf_tensor *wf_cat(wf_tensors tensors, int64_t dim) {
   return wf__finish(out, node);
 }
 
-/* What cat and stack refuse of a given result. */
-static wf_status check_into(const wf_tensor *dst, wf_tensors tensors) {
+/* What cat and stack refuse of a given result: its dtype, its place. */
+static wf_status check_cast(const wf_tensor *dst, wf_tensors tensors) {
   WF__CHECK(wf_can_cast(common_dtype(tensors), (wf_dtype)dst->dtype), WF_TYPE,
             "torch.cat(): input types can't be cast to the desired output type %s",
             wf__scalar_type_text((wf_dtype)dst->dtype));
+  return WF_OK;
+}
+
+static wf_status check_apart(const wf_tensor *dst, wf_tensors tensors) {
   for (int i = 0; i < tensors.n; i++) WF__TRY(wf__check_no_overlap(dst, tensors.at[i]));
   return WF_OK;
 }
@@ -149,13 +158,16 @@ static wf_status check_into(const wf_tensor *dst, wf_tensors tensors) {
 wf_status wf_cat_into(wf_tensor *dst, wf_tensors tensors, int64_t dim) {
   WF__OP("cat", wf__self.pending);
   const wf_tensor *const *inputs = (const wf_tensor *const *)tensors.at;
+  const wf_tensor *first;
   wf__layout layout;
   wf__into into;
   WF__CHECK(tensors.n, WF_VALUE, "torch.cat(): expected a non-empty list of Tensors");
   WF__TRY(check_given(tensors));
   WF__TRY(wf__into_given("cat", dst, inputs, tensors.n));
+  WF__TRY(cat_dim(tensors, &dim, &first));
+  WF__TRY(check_cast(dst, tensors));
   WF__TRY(cat_layout(tensors, &dim, (wf_dtype)dst->dtype, &layout));
-  WF__TRY(check_into(dst, tensors));
+  WF__TRY(check_apart(dst, tensors));
   wf_tensor *out = wf__into_open(&into, dst, &layout, inputs, tensors.n);
   if (!out) return wf__self.pending;
   fill_cat(out, tensors, dim);
@@ -243,7 +255,8 @@ wf_status wf_stack_into(wf_tensor *dst, wf_tensors tensors, int64_t dim) {
   WF__TRY(check_stack(tensors, &dim));
   WF__TRY(wf__into_given("stack", dst, inputs, tensors.n));
   WF__TRY(stack_sizes(tensors, dim, (wf_dtype)dst->dtype, &layout));
-  WF__TRY(check_into(dst, tensors));
+  WF__TRY(check_cast(dst, tensors));
+  WF__TRY(check_apart(dst, tensors));
   wf_tensor *out = wf__into_open(&into, dst, &layout, inputs, tensors.n);
   if (!out) return wf__self.pending;
   fill_stack(out, tensors, dim);

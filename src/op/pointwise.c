@@ -347,8 +347,8 @@ wf_status wf__pw_inplace(const wf__pw_def *def, const wf__operand_arg *in, const
   return over_self(def, in, number) ? with_operands(def, in, NULL) : WF_OK;
 }
 
-/* What the iterator checks of a given result, before that is resized. */
-static wf_status check_resizable(const job *j, const wf_tensor *dst) {
+/* What the iterator checks of a given result before all else, and before that is resized. */
+static wf_status check_places(const job *j, const wf_tensor *dst) {
   char a[32], b[32];
   WF__TRY(wf__check_internal_overlap(dst));
   for (int i = 0; i < j->def->inputs; i++) {
@@ -362,19 +362,59 @@ static wf_status check_resizable(const job *j, const wf_tensor *dst) {
   return WF_OK;
 }
 
+/* Operators that keep the dtype want it of their result, others cast. */
+static wf_status check_into_dtype(const wf__pw_def *def, const wf_tensor *dst, wf_dtype result) {
+  bool keeps = def->inputs == 1 && def->rule == WF__PW_COMMON && !def->promotes_number;
+  WF__CHECK(!keeps || dst->dtype == result, WF_RUNTIME, "Found dtype %s but expected %s",
+            wf__scalar_type_text((wf_dtype)dst->dtype), wf__scalar_type_text(result));
+  return wf__into_cast(dst, result);
+}
+
+/* A result that is read as well keeps its sizes. */
+static wf_status check_read_too(const job *j, const wf_tensor *dst, wf_dims size) {
+  char own[WF__DIMS_TEXT], common[WF__DIMS_TEXT];
+  for (int i = 0; i < j->def->inputs; i++)
+    WF__CHECK(j->in[i] != dst, WF_RUNTIME, "output with shape %s doesn't match the broadcast shape %s",
+              wf__dims_text(wf__layout_sizes(&dst->layout), own), wf__dims_text(size, common));
+  return WF_OK;
+}
+
+static bool shares_with_input(const job *j, const wf_tensor *dst) {
+  for (int i = 0; i < j->def->inputs; i++)
+    if (j->in[i] && j->in[i]->storage == dst->storage) return true;
+  return false;
+}
+
+/* Computed in a tensor of its own first: with other sizes dst might reach into what is still to be read. */
+static wf_status beside(job *j, wf_tensor *dst) {
+  WF__TRY(build(j, NULL));
+  wf_tensor *out = j->it.tensor[0];
+  const wf__layout before = dst->layout;
+  if (!launch(j) && !wf__into_resize(dst, wf__layout_sizes(&out->layout))) {
+    memcpy(dst->layout.stride, out->layout.stride, sizeof out->layout.stride);
+    if (wf__copy(dst, out, false, true)) dst->layout = before;
+    else wf__bump(dst);
+  }
+  wf__tensor_release(out);
+  return wf__self.pending;
+}
+
 static wf_status into_given(const char *name, const wf__pw_def *def, wf_tensor *dst, const wf__operand_arg *in,
                             const wf_scalar *number) {
   job j;
   int64_t size[WF_MAX_DIMS];
   int n = 0;
   WF__TRY(start(&j, def, in, number));
-  WF__TRY(wf__into_check(name, dst, j.in, def->inputs, j.result));
+  WF__TRY(wf__into_given(name, dst, j.in, def->inputs));
+  WF__TRY(check_places(&j, dst));
   for (int i = 0; i < def->inputs; i++)
     if (j.in[i]) WF__TRY(wf__broadcast(wf_dims_of(size, n), wf__layout_sizes(&j.in[i]->layout), size, &n));
-  WF__TRY(check_call(&j));
   const wf__layout before = dst->layout;
   bool resized = before.ndim != n || (n && memcmp(before.size, size, (size_t)n * sizeof *size));
-  if (resized) WF__TRY(check_resizable(&j, dst));
+  if (resized) WF__TRY(check_read_too(&j, dst, wf_dims_of(size, n)));
+  WF__TRY(check_into_dtype(def, dst, j.result));
+  WF__TRY(check_call(&j));
+  if (resized && shares_with_input(&j, dst)) return beside(&j, dst);
   WF__TRY(wf__into_resize(dst, wf_dims_of(size, n)));
   if (resized) j.into = dst; /* laid out as a new result would be */
   if (build(&j, resized ? NULL : dst) || launch(&j)) {

@@ -254,15 +254,16 @@ static wf_status make_ordered_outputs(wf__iter *it, walk *w) {
   for (int k = 0; k < it->outputs; k++) {
     if (it->tensor[k]) continue;
     wf__layout layout;
-    int64_t itemsize = (int64_t)wf_dtype_size(it->dtype[k]), packed[WF_MAX_DIMS];
+    int64_t packed[WF_MAX_DIMS];
     uint64_t step = 1;
-    WF__TRY(wf__layout_contiguous(&layout, wf_dims_of(it->shape, it->ndim), (size_t)itemsize));
+    WF__TRY(wf__layout_contiguous(&layout, wf_dims_of(it->shape, it->ndim), wf_dtype_size(it->dtype[k])));
     for (int i = 0; i < w->ndim; i++) {
       packed[i] = (int64_t)step;
       step *= (uint64_t)w->size[i];
       if (!row_major) layout.stride[w->order[i]] = packed[i];
     }
     WF__TRY(make_output(it, k, &layout));
+    int64_t itemsize = (int64_t)wf__itemsize(it->tensor[k]); /* of what is given, in its dtype */
     for (int i = 0; i < w->ndim; i++)
       w->stride[k][i] = (it->row_major ? layout.stride[w->order[i]] : packed[i]) * itemsize;
   }

@@ -442,6 +442,57 @@ static void elementwise_forms_with_numbers_are_written_too(void **state) {
           "result type Float can't be cast to the desired output type Long");
 }
 
+/* All in this test is what torch 2.15 gives and says. */
+static void a_given_result_takes_the_sizes_whatever_its_dtype(void **state) {
+  (void)state;
+  wf_tensor *turned = wf_t(wf_reshape(x, WF_SHAPE(3, 2))); /* [2, 3], strides 1, 2: no single run with x */
+  wf_tensor *wide = room(WF_F64, WF_SHAPE(2)), *narrow = room(WF_F32, WF_SHAPE0), *truth = room(WF_I64, WF_SHAPE(7));
+  wf_tensor *wider = wf_to(x, WF_F64);
+  assert_ok(wf_add_into(wide, x, turned));
+  assert_elements_of(wide, 0, 3, 6, 4, 7, 10);
+  assert_int_equal(wf_stride(wide, 0), 3);
+  assert_ok(wf_mul_into(narrow, turned, wider));
+  assert_elements_of(narrow, 0, 2, 8, 3, 12, 25);
+  assert_int_equal(wf_stride(narrow, 0), 1);
+  assert_ok(wf_eq_into(truth, x, turned));
+  assert_elements_of(truth, 1, 0, 0, 0, 0, 1);
+}
+
+static void a_given_result_that_is_read_keeps_its_sizes(void **state) {
+  (void)state;
+  wf_tensor *one = wf_full(WF_SHAPE(1), wf_int(5), NULL);
+  REFUSED(wf_add_into(one, one, x), WF_RUNTIME, "output with shape [1] doesn't match the broadcast shape [2, 3]");
+  assert_elements_of(one, 5);
+  assert_int_equal(wf_version_of(one), 0);
+}
+
+static void a_given_result_may_grow_into_what_is_read(void **state) {
+  (void)state;
+  enum { N = 40 };
+  wf_tensor *line = wf_arange(wf_int(0), wf_int(2 * N * N), wf_int(1), &(wf_tensor_options){.dtype = WF_F32});
+  wf_tensor *read = wf_as_strided(line, WF_SHAPE(N, N), WF_SHAPE(1, N), 7), *dst = wf_narrow(line, 0, 0, 2);
+  float got[N * N];
+  assert_ok(wf_add_into(dst, wf_zeros(WF_SHAPE(N, N), NULL), read));
+  assert_ok(wf_to_host(dst, got, sizeof got));
+  for (int i = 0; i < N * N; i++) assert_float_equal(got[i], 7 + i / N + i % N * N, 0);
+}
+
+static void what_is_refused_of_a_given_result_comes_in_pytorchs_order(void **state) {
+  (void)state;
+  wf_tensor *f64 = room(WF_F64, WF_SHAPE(2, 3)), *b = room(WF_BOOL, WF_SHAPE(1)), *rows[] = {x, wf_select(x, 0, 0)};
+  REFUSED(wf_floor_into(f64, x), WF_RUNTIME, "Found dtype Double but expected Float");
+  REFUSED(wf_bitwise_not_into(f64, x), WF_RUNTIME, "Found dtype Double but expected Float");
+  REFUSED(wf_exp_into(room(WF_I64, WF_SHAPE(2, 3)), x), WF_RUNTIME,
+          "result type Float can't be cast to the desired output type Long");
+  REFUSED(wf_add_into(wf_expand(b, WF_SHAPE(2, 3)), x, x), WF_RUNTIME, INTERNAL_OVERLAP);
+  REFUSED(wf_cat_into(b, (wf_tensors){rows, 2}, 0), WF_TYPE,
+          "torch.cat(): input types can't be cast to the desired output type Bool");
+  REFUSED(wf_cat_into(wf_narrow(x, 0, 0, 1), (wf_tensors){rows, 2}, 0), WF_RUNTIME,
+          "Tensors must have same number of dimensions: got 2 and 1");
+  REFUSED(wf_amax_into(f64, x, WF_SHAPE(7), false), WF_RUNTIME,
+          "Expected the dtype for input and out to match, but got Float for input's dtype and Double for out's dtype.");
+}
+
 /* Each allocation of these calls fails once: results keep what they had, and their sizes. */
 static void a_failed_allocation_changes_no_result(void **state) {
   (void)state;
@@ -521,6 +572,10 @@ int main(void) {
       TEST(products_go_to_any_strides_and_over_their_own_factors),
       TEST(entries_are_taken_to_a_tensor_that_lies_apart),
       TEST(running_sums_may_run_over_their_input),
+      TEST(a_given_result_takes_the_sizes_whatever_its_dtype),
+      TEST(a_given_result_that_is_read_keeps_its_sizes),
+      TEST(a_given_result_may_grow_into_what_is_read),
+      TEST(what_is_refused_of_a_given_result_comes_in_pytorchs_order),
       TEST(elementwise_forms_with_numbers_are_written_too),
       TEST(a_failed_allocation_changes_no_result),
   };
