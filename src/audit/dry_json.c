@@ -203,6 +203,7 @@ static void put_reads(wf__json *j, const wf_dry_run *r) {
     put_frame(j, wf__dry_string(r, row->file), row->line, wf__dry_string(r, row->function));
     wf__json_member_int(j, "count", row->count);
     wf__json_member_int(j, "bytes", row->bytes);
+    wf__json_member_bool(j, "size", r->lines.at[i].size);
     wf__json_object_end(j);
   }
   wf__json_array_end(j);

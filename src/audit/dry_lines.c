@@ -100,6 +100,7 @@ static int by_weight(const void *a, const void *b) {
   if (!x->problem != !y->problem) return x->problem ? -1 : 1;
   if ((x->sum.kind >= WF__DRY_LAUNCH || y->sum.kind >= WF__DRY_LAUNCH) && x->sum.kind != y->sum.kind)
     return x->sum.kind < y->sum.kind ? -1 : 1;
+  if (x->size != y->size) return x->size ? -1 : 1;
   if (x->per_step != y->per_step) return x->per_step > y->per_step ? -1 : 1;
   if (x->sum.count != y->sum.count) return x->sum.count > y->sum.count ? -1 : 1;
   return by_line(a, b);
@@ -112,7 +113,7 @@ static wf_status gather(wf_dry_run *run) {
     if ((row->kind > WF__DRY_LAUNCH && row->kind != WF__DRY_READ) || row->kind == WF__DRY_FREE) continue;
     wf__dry_line *line = WF__SNAP_ADD(run->lines);
     if (!line) return WF_NO_MEMORY;
-    *line = (wf__dry_line){.sum = *row};
+    *line = (wf__dry_line){.sum = *row, .size = row->kind == WF__DRY_READ && is(run, row, "size")};
     if (run->steady && is_of_steady(run, p, row, run->warm, run->steady)) line->steady = row->count;
   }
   size_t n = 0;
@@ -126,6 +127,7 @@ static wf_status gather(wf_dry_run *run) {
     last->sum.count += run->lines.at[i].sum.count;
     last->sum.bytes += run->lines.at[i].sum.bytes;
     last->sum.blocking |= run->lines.at[i].sum.blocking;
+    last->size |= run->lines.at[i].size;
     last->steady += run->lines.at[i].steady;
   }
   run->lines.n = n;
@@ -144,6 +146,7 @@ static bool same_line(const wf__dry_row *a, const wf__dry_row *b) {
 static wf__kind kind_of_wait(const wf_dry_run *run, const wf__dry_line *wait, bool *pageable) {
   bool upload = false, download = false, value = false;
   *pageable = false;
+  if (is(run, &wait->sum, "DeviceSynchronize")) return WF__KIND_EXPLICIT_SYNC; /* no copy needs it */
   for (size_t i = 0; i < run->lines.n; i++) {
     const wf__dry_row *row = &run->lines.at[i].sum;
     if (!same_line(row, &wait->sum) || (run->steady && !run->lines.at[i].per_step)) continue;

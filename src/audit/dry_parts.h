@@ -112,6 +112,7 @@ typedef struct wf__dry_line {
   double per_step;     /* there; 0 without one */
   const char *problem; /* a sentence; NULL: none */
   const char *remedy;
+  bool size; /* what was read is one that values decide */
 } wf__dry_line;
 
 typedef struct wf__dry_counts {

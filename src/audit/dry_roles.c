@@ -123,16 +123,31 @@ static wf_status take_notes(finder *f) {
   return WF_OK;
 }
 
+static const char *file_at(const wf_snapshot *s, uint32_t stack, uint32_t frame) {
+  return wf__snap_text(s, wf__snap_frame_at(s, stack, frame).file);
+}
+
+/* Averages of weights live beside the optimizers and are none. */
 static bool in_optimizer(const wf_snapshot *s, uint32_t stack) {
-  for (uint32_t i = 0; i < wf__snap_depth(s, stack); i++)
-    if (strstr(wf__snap_text(s, wf__snap_frame_at(s, stack, i).file), "torch/optim/")) return true;
+  for (uint32_t i = 0; i < wf__snap_depth(s, stack); i++) {
+    const char *file = strstr(file_at(s, stack, i), "torch/optim/");
+    if (file) return !strstr(file, "/swa_utils.py");
+  }
   return false;
+}
+
+/* A backward function in Python: autograd's thread begins in it. What a checkpoint computes there again is the forward pass. */
+static bool in_backward(const wf_snapshot *s, uint32_t stack) {
+  uint32_t depth = wf__snap_depth(s, stack);
+  if (!depth || !strstr(file_at(s, stack, depth - 1), "torch/autograd/function.py")) return false;
+  for (uint32_t i = 0; i < depth; i++)
+    if (strstr(file_at(s, stack, i), "torch/utils/checkpoint.py")) return false;
+  return true;
 }
 
 /* DistributedDataParallel makes its buckets itself, in no module and no function beneath it. */
 static bool in_ddp(const wf_snapshot *s, uint32_t stack) {
-  return wf__snap_depth(s, stack) &&
-         strstr(wf__snap_text(s, wf__snap_frame_at(s, stack, 0).file), "torch/nn/parallel/distributed.py");
+  return wf__snap_depth(s, stack) && strstr(file_at(s, stack, 0), "torch/nn/parallel/distributed.py");
 }
 
 static int by_size(const void *a, const void *b) {
@@ -208,7 +223,10 @@ static wf_status name_the_rest(finder *f) {
   uint8_t *by_stack = wf__malloc((size_t)s->stacks.count + 1);
   if (!by_stack) return WF_NO_MEMORY;
   for (uint32_t i = 0; i < s->stacks.count; i++)
-    by_stack[i] = in_optimizer(s, i) ? WF__DRY_STEP : in_ddp(s, i) ? WF__DRY_BUCKETS : WF__DRY_FORWARD;
+    by_stack[i] = in_optimizer(s, i)  ? WF__DRY_STEP
+                  : in_ddp(s, i)      ? WF__DRY_BUCKETS
+                  : in_backward(s, i) ? WF__DRY_BACKWARD
+                                      : WF__DRY_FORWARD;
   for (size_t i = 0; i < f->h->blocks.n; i++) {
     const wf__block_life *b = &f->h->blocks.at[i];
     if (f->d->role[i] != UNKNOWN) continue;

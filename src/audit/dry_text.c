@@ -361,14 +361,15 @@ static void put_reads(const page *p) {
   size_t shown = 0;
   for (size_t i = 0; i < r->lines.n && shown < (size_t)r->options.rows; i++) {
     const wf__dry_row *row = &r->lines.at[i].sum;
+    bool size = r->lines.at[i].size;
     if (row->kind != WF__DRY_READ) continue;
     if (!shown++) {
       title(p, "Values that were read as zeros");
       say(p, "  ",
           "There is no GPU to compute them. What the program decides by them, sizes above all, may come out differently.");
     }
-    wf__text_printf(p->out, "  %9s %-6s %s\n", wf__count_text(row->count, n), row->count == 1 ? "time" : "times",
-                    place_text(r, row, p->columns - 19, at));
+    wf__text_printf(p->out, "  %9s %-6s %s%s\n", wf__count_text(row->count, n), row->count == 1 ? "time" : "times",
+                    place_text(r, row, p->columns - (size ? 28 : 19), at), size ? " (a size)" : "");
   }
 }
 

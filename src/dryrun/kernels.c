@@ -16,6 +16,7 @@ typedef struct kernel {
   _Atomic(const char *) shown; /* as people read it; made at the first launch */
   _Atomic(const char *) built; /* what the module has code for; made at the first launch without */
   int shared_most;             /* dynamic shared memory that was asked for */
+  atomic_int selects;          /* whether its result is a size: 0 until a launch asks, 1 or -1 */
   atomic_int code; /* whether the module has code for the device: 0 until a launch asks, 1 it has, -1 it hasn't */
 } kernel;
 
@@ -135,7 +136,25 @@ static void check_code(const void *function, int device) {
   if (k && !has_code(k)) wf__dry_count(&(wf__dry_happening){.kind = "uncoded", .what = built_for(k), .device = device});
 }
 
+/* By the names that CUB gives what nonzero, masks, unique, NMS and repeat_interleave are made of. Sums of values are other kernels. */
+static bool selects(kernel *k) {
+  static const char *const names[] = {"DeviceReduceSingleTileKernel", "DeviceSelectSweepKernel", "DeviceScanKernel",
+                                      "DeviceUniqueByKey", "DeviceReduceByKey"};
+  int known = k ? atomic_load(&k->selects) : -1;
+  if (known) return known > 0;
+  known = -1;
+  for (size_t i = 0; k->symbol && i < sizeof names / sizeof *names; i++)
+    if (strstr(k->symbol, names[i])) known = 1;
+  atomic_store(&k->selects, known);
+  return known > 0;
+}
+
+static __thread bool selected __attribute__((tls_model("initial-exec"))); /* by the last kernel of this thread */
+
+bool wf__dry_selected(void) { return selected; }
+
 void wf__dry_launch(const void *function, void *stream) {
+  selected = selects(kernel_of(function));
   const wf__dry_stream *on = wf__dry_stream_of(stream);
   int device = on ? wf__dry_stream_device(on) : wf__dry_current_device();
   wf__dry_contents_forget();

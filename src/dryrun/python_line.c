@@ -2,6 +2,7 @@
  * tables by code object, so that it costs little for each launch. */
 #define _GNU_SOURCE
 #include <link.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -44,6 +45,16 @@ static struct {
 
 /* Where the last thread that runs Python was: threads without Python (the backward pass) work for it. */
 static _Atomic uint32_t last;
+
+/* Autograd's own threads run Python, too (hooks, a user's backward function, what a checkpoint computes again). Those lines are their own: what such a
+ * thread does afterwards without Python is for whoever waits for the backward pass. */
+static bool is_autograds(void) {
+  static __thread int known __attribute__((tls_model("initial-exec"))); /* 0: not looked up */
+  char name[16];
+  if (!known)
+    known = !pthread_getname_np(pthread_self(), name, sizeof name) && !strncmp(name, "pt_autograd", 11) ? 1 : -1;
+  return known > 0;
+}
 
 static int find_torch(struct dl_phdr_info *info, size_t size, void *data) {
   const char *tail = info->dlpi_name ? strstr(info->dlpi_name, "/torch/lib/libc10.so") : NULL;
@@ -152,6 +163,7 @@ uint32_t wf__dry_python_line(void) {
   if (!wf__dry_lock_soon(DRY_LOCK_LINES)) return atomic_load(&last);
   uint32_t number = make_tables() ? find_line(&frame) : 0;
   wf__dry_unlock(DRY_LOCK_LINES);
+  if (is_autograds()) return number ? number : atomic_load(&last);
   if (number) atomic_store(&last, number);
   return number;
 }

@@ -244,6 +244,8 @@ const char *wf__dry_kernel_name(const void *function);
 /* One that belongs to no function of the host. */
 void *wf__dry_kernel_named(const char *name);
 void wf__dry_launch(const void *function, void *stream);
+/* Whether this thread's last kernel was one that counts what there is (nonzero, a mask, unique), so that what is read now is a size. */
+bool wf__dry_selected(void);
 
 /* ---- fat_binary.c ---- */
 

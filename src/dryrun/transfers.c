@@ -63,6 +63,19 @@ static bool blocks(const transfer *t, end to, end from) {
   return pageable;
 }
 
+/* The host has read zeros; where that is a size, what the program makes of it isn't counted. */
+static void note_read(const transfer *t, int device, size_t bytes) {
+  bool size = bytes <= sizeof(int64_t) && wf__dry_selected();
+  wf__dry_work(t->stream, (wf__dry_happening){.kind = "read",
+                                              .what = size ? "size read as zero" : "device memory read as zeros",
+                                              .device = device,
+                                              .bytes = (int64_t)bytes});
+  if (size)
+    wf__dry_limit(
+        "sizes that depend on values",
+        "they were read as 0, so what would be selected (by nonzero, a mask, unique, NMS), and all that is made of it, isn't counted");
+}
+
 static int run(const transfer *t) {
   wf__dry_stream *stream = wf__dry_stream_of(t->stream);
   int code = wf__dry_use_device(wf__dry_current_device());
@@ -79,10 +92,7 @@ static int run(const transfer *t) {
       t->stream,
       (wf__dry_happening){
           .kind = "copy", .what = name_of(to, from), .device = device, .bytes = (int64_t)bytes, .blocking = blocking});
-  if (to.device < 0 && from.device >= 0 && !known)
-    wf__dry_work(t->stream,
-                 (wf__dry_happening){
-                     .kind = "read", .what = "device memory read as zeros", .device = device, .bytes = (int64_t)bytes});
+  if (to.device < 0 && from.device >= 0 && !known) note_read(t, device, bytes);
   if (blocking) wf__dry_stream_done(stream);
   return DRY_OK;
 }

@@ -11,6 +11,7 @@ import sys
 import time
 
 ROLE_STEPS = 16  # roles are looked up after each of the first steps, then after those that are powers of two
+MANY_REQUESTS = 300000  # for memory; what is recorded of each takes about 3 KB of the host's
 
 
 class _Loader:
@@ -93,12 +94,12 @@ class _Modules:
     """Modules whose forward ran, by weak reference, with their paths; and, where PyTorch can note it with an allocation, the path of the
     one that runs."""
 
-    def __init__(self, torch, seen):
+    def __init__(self, torch, seen, entered):
         import threading
         import warnings
         import weakref
 
-        self._torch, self._seen = torch, seen
+        self._torch, self._seen, self._entered = torch, seen, entered
         self._paths = weakref.WeakKeyDictionary()
         self._roots = {}  # how many of each name
         self._thread = threading.local()
@@ -126,6 +127,7 @@ class _Modules:
     def _enter(self, module, _):
         if self._torch.compiler.is_compiling():
             return
+        self._entered()
         if module not in self._paths:
             self._learn(module)
         if self._note:
@@ -143,13 +145,51 @@ class _Modules:
             self._note(stack[-1] if stack else "")
 
 
+class _Graphs:
+    """Optimizer steps that are captured in a CUDA graph: they are taken when it is replayed."""
+
+    def __init__(self, torch, stepped):
+        import functools
+        import weakref
+
+        self._torch = torch
+        self._steps = weakref.WeakKeyDictionary()  # by graph
+        self._captured = lambda: None  # the graph of the last capture
+        begin, replay = torch.cuda.CUDAGraph.capture_begin, torch.cuda.CUDAGraph.replay
+
+        @functools.wraps(begin)
+        def watched_begin(graph, *args, **kwargs):
+            begin(graph, *args, **kwargs)
+            self._captured = weakref.ref(graph)
+            self._steps.pop(graph, None)
+
+        @functools.wraps(replay)
+        def watched_replay(graph, *args, **kwargs):
+            replay(graph, *args, **kwargs)
+            for _ in range(self._steps.get(graph, 0)):
+                stepped()
+
+        torch.cuda.CUDAGraph.capture_begin, torch.cuda.CUDAGraph.replay = watched_begin, watched_replay
+
+    def captures(self):
+        """Whether the step that was just made is captured; then it is kept with its graph."""
+        graph = self._captured()
+        if graph is None or not self._torch.cuda.is_initialized() or not self._torch.cuda.is_current_stream_capturing():
+            return False
+        self._steps[graph] = self._steps.get(graph, 0) + 1
+        return True
+
+
 class _Watch:
     def __init__(self, folder, steps):
         self.folder, self.steps_wanted = folder, steps
         self.rows = _Rows(folder)
         self.pid, self.steps, self.done = os.getpid(), 0, False
         self.forked = False
-        self.torch = self.modules = self.optimizers = self.stand_in = None
+        self.torch = self.modules = self.optimizers = self.graphs = self.stand_in = None
+        self.stepped = False  # in compiled code, which can't count
+        self.entered = 0  # how often a module's forward began
+        self.told_many = self.finishing = False
         self.last = {}  # (role, device): {address: bytes} as last written
         self.exit_at_once = os._exit
         os._exit = self._exit
@@ -164,6 +204,7 @@ class _Watch:
         """A forked child is a process of its own, which the report names if it does something with a GPU."""
         self.rows = _Rows(self.folder)
         self.pid, self.steps, self.forked = os.getpid(), 0, True
+        self.stepped = self.finishing = False
         self.last = {}
 
     def _introduce(self, torch, state):
@@ -203,8 +244,9 @@ class _Watch:
         from torch.optim.optimizer import register_optimizer_step_post_hook
 
         register_optimizer_step_post_hook(self._step_ended)
-        self.modules = _Modules(torch, self._module_seen)
         self.optimizers = weakref.WeakSet()
+        self.modules = _Modules(torch, self._module_seen, self._module_entered)
+        self.graphs = _Graphs(torch, self._count_step)
 
     def _cuda_begins(self):
         if self.forked and not self.rows.begun():
@@ -291,12 +333,15 @@ class _Watch:
                 for p in [p for p in module._parameters.values() if p is not None]:
                     path_of[id(p)] = path
                     self._collect(found, "gradient", [p.grad], path)
-            if not self.steps:  # before the first step nothing says what there is, unless it is looked for
+            # What never ran is in no list: before the first step, an average of weights, all that compiled code trains.
+            if self.steps & (self.steps - 1) == 0 or self.finishing:
+                if not self.optimizers:
+                    self.optimizers.update(o for o in gc.get_objects() if issubclass(type(o), self.torch.optim.Optimizer))
                 for p in [p for p in gc.get_objects() if issubclass(type(p), self.torch.nn.Parameter)]:
                     self._collect(found, "parameter", [p], path_of.get(id(p), ""))
                     self._collect(found, "gradient", [p.grad], path_of.get(id(p), ""))
             for optimizer in list(self.optimizers):
-                for p in [p for group in optimizer.param_groups for p in group["params"]]:
+                for p in [p for group in getattr(optimizer, "param_groups", ()) for p in group["params"]]:
                     path = path_of.get(id(p), "")
                     self._collect(found, "parameter", [p], path)
                     self._collect(found, "gradient", [p.grad], path)
@@ -308,12 +353,39 @@ class _Watch:
     # ---- steps and the end ----
 
     def _step_ended(self, optimizer, args, kwargs):
-        if self.done or os.getpid() != self.pid or self.torch.compiler.is_compiling():
+        if self.torch.compiler.is_compiling():
+            self.stepped = True  # compiled code does this each time it has run
+            return
+        self.optimizers.add(optimizer)
+        if self.graphs is None or not self.graphs.captures():
+            self._count_step()
+
+    def _module_entered(self):
+        self.entered += 1
+        if self.stepped:
+            self.stepped = False
+            self._count_step()
+        if self.entered % 1024 == 0:
+            self._tell_many()
+
+    def _tell_many(self):
+        """Says once that what is recorded grows large: --steps may be missing, or a loop waits for a value."""
+        if self.told_many or not self.torch.cuda.is_initialized():
+            return
+        requests = self.torch.cuda.memory_stats_as_nested_dict().get("allocation", {}).get("all", {}).get("allocated", 0)
+        if requests >= MANY_REQUESTS:
+            self.told_many = True
+            print("weft dry-run: %s requests for memory are recorded so far, at about 3 KB of this machine's memory each; %d optimizer "
+                  "steps. A training shows within a few steps what it needs: --steps 3. A loop that waits for a value of the GPU doesn't "
+                  "end, all are zeros. Ctrl-C ends the program; then comes the report of what it did." % (format(requests, ","), self.steps),
+                  file=sys.stderr)
+
+    def _count_step(self):
+        if self.done or os.getpid() != self.pid:
             return
         self.steps += 1
         if self.stand_in is not None:
             self.stand_in()
-        self.optimizers.add(optimizer)
         if self.steps <= ROLE_STEPS or self.steps & (self.steps - 1) == 0:
             self._look()
         self.rows.put(kind="step", step=self.steps, time_us=time.time_ns() // 1000)
@@ -324,6 +396,11 @@ class _Watch:
 
     def at_exit(self):
         """What ended the program: Python keeps an exception that nobody caught."""
+        self.finishing = True
+        if self.stepped:
+            self.stepped = False
+            self.steps_wanted = 0
+            self._count_step()
         kind, error = getattr(sys, "last_type", None), getattr(sys, "last_value", None)
         ended, text = "exit", ""
         if kind is not None:
@@ -349,7 +426,7 @@ class _Watch:
         """Writes what is known. Only the first end counts."""
         if self.done or os.getpid() != self.pid or (self.forked and not self.rows.begun()):
             return
-        self.done = True
+        self.done = self.finishing = True
         if self.torch is None:
             self.rows.put(kind="python", python=sys.version.split()[0], executable=sys.executable, torch=None, state="no torch",
                           argv=getattr(sys, "argv", []), found=_has_torch())
@@ -396,13 +473,19 @@ def _has_torch():
         return False
 
 
-def _catch_term():
-    """A launcher ends its workers by SIGTERM: then, too, what is known is written."""
+def _catch_term(watch):
+    """A launcher ends its workers by SIGTERM: then, too, what is known is written. Whoever signals the whole group, as timeout does, sends
+    a second one at once by way of the command."""
     import signal
     import threading
 
+    last = [-1e9]
+
     def end(number, frame):
-        raise SystemExit(128 + number)
+        again = time.monotonic() - last[0] < 5
+        last[0] = time.monotonic()
+        if not again and not watch.finishing:
+            raise SystemExit(128 + number)
 
     # None: the stand-in driver's own handler, which knows nothing of Python
     unhandled = signal.getsignal(signal.SIGTERM) in (signal.SIG_DFL, None)
@@ -434,7 +517,7 @@ def start():
 
     def torch_loaded(torch):
         atexit.register(watch.at_exit)  # after torch's own, so that it runs before them
-        _catch_term()
+        _catch_term(watch)
         watch.torch_loaded(torch)
 
     atexit.register(watch.at_exit)

@@ -11,7 +11,7 @@
 #include <weft/report.h>
 
 #define MIB ((uint64_t)1 << 20)
-enum { TRAIN = 1, MODEL, OPTIMIZER, DDP, MODEL_IN_DDP, BACKWARD = 0 }; /* stacks */
+enum { TRAIN = 1, MODEL, OPTIMIZER, DDP, MODEL_IN_DDP, AVERAGE, OWN_BACKWARD, AGAIN, BACKWARD = 0 }; /* stacks */
 
 static char folder[64];
 static maker m;
@@ -43,13 +43,24 @@ static inline void begin_process(int pid, uint64_t limit) {
                                           {"main", "/u/me/train.py", 16}},
                            ddp[] = {{"forward", "/lib/torch/nn/modules/linear.py", 134},
                                     {"_pre_forward", "/lib/torch/nn/parallel/distributed.py", 1797},
-                                    {"main", "/u/me/train.py", 14}};
+                                    {"main", "/u/me/train.py", 14}},
+                           average[] = {{"deepcopy", "/usr/lib/python3.11/copy.py", 153},
+                                        {"__init__", "/lib/torch/optim/swa_utils.py", 240},
+                                        {"main", "/u/me/train.py", 13}},
+                           backward[] = {{"backward", "/u/me/model.py", 50},
+                                         {"apply", "/lib/torch/autograd/function.py", 315}},
+                           again[] = {{"forward", "/u/me/model.py", 30},
+                                      {"backward", "/lib/torch/utils/checkpoint.py", 297},
+                                      {"apply", "/lib/torch/autograd/function.py", 315}};
   maker_open(&m, NULL, limit, WF_TIES_AGE);
   maker_add_stack(&m, train, 1);
   maker_add_stack(&m, model, 2);
   maker_add_stack(&m, optimizer, 2);
   maker_add_stack(&m, ddp + 1, 2);
   maker_add_stack(&m, ddp, 3);
+  maker_add_stack(&m, average, 3);
+  maker_add_stack(&m, backward, 2);
+  maker_add_stack(&m, again, 3);
   events = open_rows("events", pid);
   roles = open_rows("roles", pid);
   fprintf(
@@ -95,6 +106,18 @@ static inline void row(const char *kind, const char *what, int step, int line, i
       "{\"kind\":\"%s\",\"what\":\"%s\",\"device\":0,\"step\":%d,\"file\":\"/u/me/train.py\",\"line\":%d,\"function\":\"main\","
       "\"count\":%d,\"bytes\":%lld}\n",
       kind, what, step, line, count, (long long)bytes);
+}
+
+/* Steps 0 and 1 warm up. Line 5 copies its pageable batch in each step, line 6 reads a value, line 9 did something once. */
+static inline void put_training_rows(void) {
+  for (int step = 0; step < 6; step++) {
+    row("copy", "Memcpy HtoD (Pageable -> Device)", step, 5, 1, 1 << 20);
+    row("copy", "Memcpy DtoH (Device -> Pageable)", step, 6, 1, 4);
+    row("sync", "cudaStreamSynchronize", step, 6, 1, 0);
+    row("launch", step % 2 ? "gemm" : "relu", step, 7, 50, 0);
+  }
+  row("copy", "Memcpy HtoD (Pageable -> Device)", 0, 9, 100, 100 << 20);
+  row("malloc", "cudaMalloc", 0, 9, 3, 60 << 20);
 }
 
 static inline int set_up(void **state) {

@@ -1,4 +1,4 @@
-/* Dry runs read from folders that are made here: whose memory it is, whether it fits, what lines do, and why a run can't be judged. What is
+/* Dry runs read from folders that are made here: whose memory it is, whether it fits, and why a run can't be judged. What is
  * expected is added up by hand from what the folder was made of. */
 #include "audit/dry_folder.h"
 #include "base/host.h"
@@ -270,65 +270,6 @@ static void a_second_run_gives_the_other_end_of_the_bracket(void **state) {
   memcpy(folder, first, sizeof folder);
 }
 
-/* Steps 0 and 1 warm up. Line 5 copies its pageable batch in each step, line 6 reads a value, line 9 did something once. */
-static void put_training_rows(void) {
-  for (int step = 0; step < 6; step++) {
-    row("copy", "Memcpy HtoD (Pageable -> Device)", step, 5, 1, 1 << 20);
-    row("copy", "Memcpy DtoH (Device -> Pageable)", step, 6, 1, 4);
-    row("sync", "cudaStreamSynchronize", step, 6, 1, 0);
-    row("launch", step % 2 ? "gemm" : "relu", step, 7, 50, 0);
-  }
-  row("copy", "Memcpy HtoD (Pageable -> Device)", 0, 9, 100, 100 << 20);
-  row("malloc", "cudaMalloc", 0, 9, 3, 60 << 20);
-}
-
-static const wf__dry_line *line_of(const wf_dry_run *run, int kind, int64_t number) {
-  for (size_t i = 0; i < run->lines.n; i++)
-    if (run->lines.at[i].sum.kind == kind && run->lines.at[i].sum.line == number) return &run->lines.at[i];
-  return NULL;
-}
-
-static void lines_are_judged_by_the_steady_state(void **state) {
-  begin_process(7, 0);
-  maker_alloc(&m, 60 * MIB, 0, TRAIN);
-  put_training_rows();
-  end_process(7, "steps", "", 6);
-  wf_dry_run *run = read_run(&gib, 1, 0);
-  assert_int_equal(run->warm, 2);
-  assert_int_equal(run->steady, 4);
-  assert_true(run->counts.pageable == 1 && run->counts.syncs == 1 && run->counts.launches == 50 &&
-              run->counts.driver_allocations == 0);
-  const wf__dry_line *upload = line_of(run, WF__DRY_COPY, 5), *once = line_of(run, WF__DRY_COPY, 9),
-                     *wait = line_of(run, WF__DRY_SYNC, 6);
-  assert_true(upload->per_step == 1 && upload->sum.count == 6);
-  assert_non_null(strstr(upload->remedy, "pin_memory=True"));
-  assert_null(once->problem); /* the model goes to the device but once */
-  assert_non_null(strstr(wait->problem, "a value is read"));
-  assert_null(line_of(run, WF__DRY_COPY, 6)->problem);               /* said of the wait already */
-  assert_int_equal(line_of(run, WF__DRY_LAUNCH, 7)->sum.count, 300); /* whatever kernels they are */
-  wf_dry_free(run);
-}
-
-/* Line 6 reads its first value in step 3, by memory that is kept for the next ones; line 7 pins anew all the time. */
-static void memory_that_is_asked_for_once_is_not_asked_for_in_the_steady_state(void **state) {
-  begin_process(7, 0);
-  maker_alloc(&m, 60 * MIB, 0, TRAIN);
-  put_training_rows();
-  row("malloc", "cudaHostAlloc", 3, 6, 1, 512);
-  row("malloc", "cudaHostAlloc", 3, 7, 1, 1 << 20);
-  row("malloc", "cudaHostAlloc", 5, 7, 1, 1 << 20);
-  row("malloc", "cudaMalloc", 4, 7, 2, 4 << 20);
-  end_process(7, "steps", "", 6);
-  wf_dry_run *run = read_run(&gib, 1, 0);
-  const wf__dry_line *once = line_of(run, WF__DRY_MALLOC, 6), *again = line_of(run, WF__DRY_MALLOC, 7);
-  assert_null(once->problem);
-  assert_true(once->sum.count == 1 && once->per_step == 0);
-  assert_non_null(strstr(again->problem, "pinned in the steady state"));
-  assert_true(again->per_step == 0.5);
-  assert_true(run->counts.driver_allocations == 0.5); /* of line 7 what it pins */
-  wf_dry_free(run);
-}
-
 static void bounds_are_kept_or_broken(void **state) {
   static const struct {
     double pageable, syncs;
@@ -352,19 +293,6 @@ static void bounds_are_kept_or_broken(void **state) {
   }
 }
 
-static void without_steps_all_of_it_counts(void **state) {
-  begin_process(7, 0);
-  maker_alloc(&m, 60 * MIB, 0, TRAIN);
-  row("copy", "Memcpy HtoD (Pageable -> Device)", 0, 5, 3, 3 << 20);
-  row("sync", "cudaDeviceSynchronize", 0, 6, 2, 0);
-  end_process(7, "exit", "", 0);
-  wf_dry_run *run = read_run(&gib, 1, 0);
-  assert_true(run->steady == 0 && run->counts.pageable == 3 && run->counts.syncs == 2);
-  assert_non_null(strstr(line_of(run, WF__DRY_SYNC, 6)->problem, "by itself"));
-  wf_dry_free(run);
-}
-
-/* Memory that NCCL asks the driver for is no segment of PyTorch's. */
 static void memory_beside_the_allocator_counts(void **state) {
   begin_process(7, 0);
   maker_alloc(&m, 60 * MIB, 0, TRAIN);
@@ -571,10 +499,7 @@ static const struct CMUnitTest tests[] = {
     DRY_TEST(a_run_is_judged_if_all_its_processes_are),
     DRY_TEST(processes_with_a_device_each_share_nothing),
     DRY_TEST(a_second_run_gives_the_other_end_of_the_bracket),
-    DRY_TEST(lines_are_judged_by_the_steady_state),
-    DRY_TEST(memory_that_is_asked_for_once_is_not_asked_for_in_the_steady_state),
     DRY_TEST(bounds_are_kept_or_broken),
-    DRY_TEST(without_steps_all_of_it_counts),
     DRY_TEST(memory_beside_the_allocator_counts),
     DRY_TEST(what_cant_be_judged_says_why),
     DRY_TEST(a_folder_without_a_run_is_refused),

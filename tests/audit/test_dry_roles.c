@@ -47,6 +47,20 @@ static void buckets_are_of_the_line_in_ddp_itself(void **state) {
   wf_dry_free(run);
 }
 
+/* torch.optim has averages of weights as well; and what autograd's thread computes again is the forward pass. */
+static void the_outermost_call_says_whose_memory_it_is(void **state) {
+  begin_process(7, 0);
+  maker_alloc(&m, 5 * MIB, 0, AVERAGE);
+  maker_alloc(&m, 3 * MIB, 0, OWN_BACKWARD);
+  maker_alloc(&m, 2 * MIB, 0, AGAIN);
+  end_process(7, "exit", "", 0);
+  wf_dry_run *run = read_run(&gib, 1, 0);
+  assert_int_equal(run->detail.role_bytes[WF__DRY_STEP], 0);
+  assert_int_equal(run->detail.role_bytes[WF__DRY_BACKWARD], 3 * MIB);
+  assert_int_equal(run->detail.role_bytes[WF__DRY_FORWARD], 7 * MIB);
+  wf_dry_free(run);
+}
+
 /* Of two blocks of a size that cuDNN asked for, one lives as long as a convolution, the other to the end. */
 static void work_space_is_what_was_asked_for_and_lives_shortly(void **state) {
   begin_process(7, 0);
@@ -68,6 +82,7 @@ static const struct CMUnitTest tests[] = {
     DRY_TEST(gradients_of_later_steps_keep_their_module),
     DRY_TEST(what_nobody_saw_goes_by_who_asked),
     DRY_TEST(buckets_are_of_the_line_in_ddp_itself),
+    DRY_TEST(the_outermost_call_says_whose_memory_it_is),
     DRY_TEST(work_space_is_what_was_asked_for_and_lives_shortly),
 };
 

@@ -146,6 +146,16 @@ static void what_was_counted_is_there_after_exit_without_destructors(void **stat
   json_decref(rows);
 }
 
+static void sizes_that_were_read_are_told_from_values(void **state) {
+  int status;
+  json_t *rows = run_child("select", &status);
+  assert_int_equal(status, 0);
+  expect(rows, "read", "device memory read as zeros", 0, 3, 4 + 64 + 4);
+  expect(rows, "read", "size read as zero", 0, 1, 8);
+  expect(rows, "limit", "sizes that depend on values", 0, 1, 0);
+  json_decref(rows);
+}
+
 static void each_of_the_first_steps_is_there_after_a_kill(void **state) {
   int status;
   json_t *rows = run_child("kill", &status);
@@ -350,6 +360,22 @@ static void child_blocks(void) {
   if (!mkfifo(path, 0600)) raise(SIGTERM);
 }
 
+/* Two kernels, one of which counts what a mask selects; after each of them something is read. */
+static void child_selects(void) {
+  char sum, selection, host[64];
+  void *a;
+  __cudaRegisterFunction(__cudaRegisterFatBinary(NULL), &sum, NULL, "_ZN2at6native13reduce_kernelE");
+  __cudaRegisterFunction(__cudaRegisterFatBinary(NULL), &selection, NULL, "_ZN3cub23DeviceSelectSweepKernelE");
+  cudaMalloc(&a, 64);
+  cudaLaunchKernel(&sum, (dim3){1, 1, 1}, (dim3){1, 1, 1}, NULL, 0, NULL);
+  cudaMemcpy(host, a, 4, 2);
+  cudaLaunchKernel(&selection, (dim3){1, 1, 1}, (dim3){1, 1, 1}, NULL, 0, NULL);
+  cudaMemcpy(host, a, 8, 2);
+  cudaMemcpy(host, a, 64, 2); /* no size */
+  cudaLaunchKernel(&sum, (dim3){1, 1, 1}, (dim3){1, 1, 1}, NULL, 0, NULL);
+  cudaMemcpy(host, a, 4, 2);
+}
+
 static void child_names(void) {
   static char function;
   alarm(20); /* if it waits for itself */
@@ -459,6 +485,7 @@ int main(int count, char **arguments) {
   if (count > 1 || !strcmp(arguments[0], "child")) {
     if (!strcmp(arguments[count - 1], "work")) child_works();
     if (!strcmp(arguments[count - 1], "touch")) child_touches();
+    if (!strcmp(arguments[count - 1], "select")) child_selects();
     if (!strcmp(arguments[count - 1], "block")) child_blocks();
     if (!strcmp(arguments[count - 1], "leave")) child_leaves();
     if (!strcmp(arguments[count - 1], "kill")) child_is_killed();
@@ -475,6 +502,7 @@ int main(int count, char **arguments) {
   snprintf(folder, sizeof folder, "%s", getenv("WEFT_DRY_DIR"));
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(what_happened_is_written_down_by_kind_and_step),
+      cmocka_unit_test(sizes_that_were_read_are_told_from_values),
       cmocka_unit_test(a_child_is_answered_whatever_other_threads_did_at_the_fork),
       cmocka_unit_test(names_are_made_while_others_register_kernels),
       cmocka_unit_test(launches_without_code_say_what_there_is),

@@ -138,12 +138,23 @@ for workers in 0 2; do
   ok "one of pinned memory, $workers workers" dry pinned 0 -- "$python" "$programs/loader.py" pinned "$workers"
   ok "copies none of them, and waits but for the loss" holds "$work/pinned.json" "d['steady']['pageable_copies'] == 0 and d['steady']['syncs'] == 1"
 done
+ok "a backward function in Python" dry backward 0 -- "$python" "$programs/backward.py"
+# A product; a fill of ones, and of three sines the cosines and products. The gradient is added up from the second step on, in place.
+ok "launches what is its own, what comes behind it is the waiting line's" holds "$work/backward.json" "sorted((l['site']['line'], l['count']) for l in d['lines'] if l['kind'] == 'launch' and l['site']['line'] in (12, 19)) == [(12, 5), (19, 5 * 7 + 4)]"
 ok "a bound that is broken" dry bound 1 --max-pageable 0 -- "$python" "$programs/loader.py" pageable 0
 ok "and one that is kept" dry bound 0 --max-pageable 0 --max-syncs-per-step 1 -- "$python" "$programs/loader.py" pinned 0
 ok "the line that reads values is named" holds "$work/pinned.json" "[v['site']['line'] for v in d['values_read']] == [23]"
 
 # ---- ways to start, ways to end ----
 ok "--steps ends it" dry steps 0 --steps 2 -- "$python" "$programs/mlp.py"
+ok "steps in a CUDA graph" dry graphed 1 --max-pageable 0 -- "$python" "$programs/steps.py" graph
+ok "are taken when it is replayed, with what lies between them" holds "$work/graphed.json" "d['program']['steps'] == 8 and d['steady'] == dict(d['steady'], steps=6, pageable_copies=1)"
+ok "steps that are compiled" dry compiled 0 -- "$python" "$programs/steps.py" compiled
+ok "are counted as well" holds "$work/compiled.json" "d['program']['steps'] == 5"
+ok "and end the program" dry compiled 0 --steps 2 -- "$python" "$programs/steps.py" compiled
+ok "after as many as are wanted" holds "$work/compiled.json" "d['program']['steps'] == 2 and d['program']['ended'] == 'steps'"
+ok "an average of the weights" dry average 0 -- "$python" "$programs/steps.py" average
+ok "is parameters, though no optimizer has it" holds "$work/average.json" "d['peak']['roles']['parameters'] == 2 * 4 * (1024 * 1024 + 1024)"
 ok "cleanly" holds "$work/steps.json" "d['program']['ended'] == 'steps' and d['program']['steps'] == 2"
 ok "before what comes behind" sh -c '! grep -q "^peak" "$1"' sh "$work/steps.said"
 mkdir "$work/package"
@@ -196,6 +207,22 @@ ok "a signal" dry signal 2 -- "$python" "$programs/crash.py" signal
 ok "leaves what was counted, too" holds "$work/signal.json" "'signal 11' in d['why_not'] and any(l['kind'] == 'launch' for l in d['lines'])"
 ok "os._exit" dry leave 2 -- "$python" "$programs/crash.py" leave
 ok "leaves them as well" holds "$work/leave.json" "d['program']['exit_status'] == 3 and any(l['kind'] == 'launch' for l in d['lines'])"
+# A loop of many requests for memory, ended as timeout does it: the whole group is told, and the command tells the program again.
+cat >"$work/group.py" <<'END'
+import os, signal, subprocess, sys
+
+with open(sys.argv[1], "w") as said, open(sys.argv[2], "w") as report:
+    run = subprocess.Popen(sys.argv[3:], stdout=report, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    for line in run.stderr:
+        said.write(line)
+        if "requests for memory are recorded" in line:
+            os.killpg(run.pid, signal.SIGTERM)
+            break
+    said.write(run.stderr.read())
+    print("status", run.wait())
+END
+ok "a loop that waits for a value is spoken of; ended with its group" ends 0 "^status 2$" "$python" "$work/group.py" "$work/group.said" "$work/group.json" "$weft" dry-run --json -- "$python" "$programs/crash.py" wait
+ok "it leaves its memory" holds "$work/group.json" "'signal 15' in d['why_not'] and d['peak']['allocated_bytes'] >= 4 << 20"
 ok "Ctrl-C is 130" dry interrupt 130 -- "$python" "$programs/crash.py" interrupt
 ok "with memory" holds "$work/interrupt.json" "d['program']['ended'] == 'interrupt' and d['peak']['allocated_bytes'] >= 4 << 20"
 for gpu in rtx4090 l4; do
