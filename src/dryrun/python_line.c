@@ -17,6 +17,7 @@ typedef struct code {
   const void *object, *file_object, *name_object;
   uint32_t file, name; /* numbers of strings */
   bool skipped;        /* not the program's own */
+  bool without_file;   /* a text that was executed: by the program, or by a library for it */
 } code;
 
 typedef struct place {
@@ -40,10 +41,11 @@ static struct {
   place *places;   /* [number]; 0 is no place */
   uint32_t place_count, code_count;
   memory memories[MEMORIES];
+  bool is_text;     /* the program */
   char torch[4096]; /* PyTorch's folder, with a slash; "": not found yet */
 } known;
 
-/* Where the last thread that runs Python was: threads without Python (the backward pass) work for it. */
+/* Where the last thread that runs Python was: threads without Python, or with nothing but PyTorch's (the backward pass), work for it. */
 static _Atomic uint32_t last;
 
 /* Autograd's own threads run Python, too (hooks, a user's backward function, what a checkpoint computes again). Those lines are their own: what such a
@@ -63,14 +65,16 @@ static int find_torch(struct dl_phdr_info *info, size_t size, void *data) {
   return 1;
 }
 
-/* PyTorch's files, Triton's, Python's own library, and what watches the program from inside. */
+/* PyTorch's files, also those that it writes (Inductor's), Triton's, Python's own library, what watches the program from inside, and what stands where C called Python (3.12). */
 static bool is_skipped(const char *file) {
   if (!known.torch[0]) dl_iterate_phdr(find_torch, NULL);
   size_t n = strlen(known.torch);
   if (n && !strncmp(file, known.torch, n)) return true;
-  if (!strncmp(file, "<frozen ", 8) || strstr(file, "/site-packages/triton/")) return true;
+  if (!strcmp(file, "<shim>") || !strncmp(file, "<frozen ", 8) || !strncmp(file, "<eval_with_key>", 15) ||
+      strstr(file, "/site-packages/triton/") || strstr(file, "/torchinductor_"))
+    return true;
   const char *base = strrchr(file, '/');
-  if (base && !strcmp(base, "/weft_dry.py")) return true;
+  if (base && !strncmp(base, "/weft_dry", 9)) return true;
   const char *library = strstr(file, "/lib/python3");
   return library && !strstr(library, "/site-packages/") && !strstr(library, "/dist-packages/");
 }
@@ -104,7 +108,8 @@ static code learn(const wf__python_frame *f) {
             f->name,
             wf__string_set_add(&known.strings, file, strlen(file)),
             wf__string_set_add(&known.strings, name, strlen(name)),
-            is_skipped(file)};
+            is_skipped(file),
+            !strcmp(file, "<string>")};
   if (c.file == UINT32_MAX || c.name == UINT32_MAX) wf_error_take();
   return c;
 }
@@ -138,23 +143,30 @@ static uint32_t number_of(place p) {
   return known.slots[i] = known.place_count++;
 }
 
-/* The caller holds the lock. */
+static uint32_t number_in(const wf__python_frame *f, const code *c) {
+  int instruction = wf__python_instruction(f);
+  memory *m = &known.memories[mixed((uintptr_t)f->code ^ (uint64_t)instruction << 48) & (MEMORIES - 1)];
+  if (m->code == f->code && m->file_object == f->file && m->instruction == instruction) return m->number;
+  int line = wf__python_line_at(f, instruction);
+  uint32_t number = line > 0 ? number_of((place){c->file, c->name, line}) : 0;
+  *m = (memory){f->code, f->file, instruction, number};
+  return number;
+}
+
+/* Texts are the program's own where it is one itself (python -c), as its outermost frame shows. Otherwise a library made them, or a line that is further out.
+ * The caller holds the lock. */
 static uint32_t find_line(wf__python_frame *f) {
   enum { DEPTH = 1000 };
+  uint32_t of_text = 0;
   for (int depth = 0; depth < DEPTH; depth++) {
     const code *c = code_of(f);
-    if (!c->skipped) {
-      int instruction = wf__python_instruction(f);
-      memory *m = &known.memories[mixed((uintptr_t)f->code ^ (uint64_t)instruction << 48) & (MEMORIES - 1)];
-      if (m->code == f->code && m->file_object == f->file && m->instruction == instruction) return m->number;
-      int line = wf__python_line_at(f, instruction);
-      uint32_t number = line > 0 ? number_of((place){c->file, c->name, line}) : 0;
-      *m = (memory){f->code, f->file, instruction, number};
-      return number;
-    }
-    if (!wf__python_caller(f)) break;
+    if (!c->skipped && !c->without_file) return number_in(f, c);
+    if (!c->skipped && !of_text) of_text = number_in(f, c);
+    if (wf__python_caller(f)) continue;
+    known.is_text |= c->without_file;
+    break;
   }
-  return 0;
+  return known.is_text ? of_text : 0;
 }
 
 uint32_t wf__dry_python_line(void) {
@@ -163,8 +175,8 @@ uint32_t wf__dry_python_line(void) {
   if (!wf__dry_lock_soon(DRY_LOCK_LINES)) return atomic_load(&last);
   uint32_t number = make_tables() ? find_line(&frame) : 0;
   wf__dry_unlock(DRY_LOCK_LINES);
-  if (is_autograds()) return number ? number : atomic_load(&last);
-  if (number) atomic_store(&last, number);
+  if (!number) return atomic_load(&last);
+  if (!is_autograds()) atomic_store(&last, number);
   return number;
 }
 

@@ -45,6 +45,17 @@ for python in python3 python3.8 python3.9 python3.10 python3.11 python3.12 pytho
   ok "and each of them is named as $version names it" python3 "$work/compare.py" "$folder/printed" "$folder"
 done
 
+cat >"$work/text.sh" <<'END_OF_SH'
+"$1" -c "import ctypes
+ask = ctypes.CDLL(None).cudaMalloc
+def function():
+    ask(ctypes.byref(ctypes.c_void_p()), ctypes.c_size_t(4096))
+for _ in range(20):
+    function()"
+END_OF_SH
+ok "a program without a file" alone "$work/text" sh "$work/text.sh" python3
+ok "has the lines of its text" grep -q '"malloc".*"file":"<string>","line":4,"function":"function"' "$work"/text/events.*
+
 # A Python that says something else than its frames: as one would whose frames are of a kind that isn't known.
 cat >"$work/strange.c" <<'END_OF_C'
 int PyFrame_GetLineNumber(void *frame);

@@ -16,8 +16,8 @@ for call in (ask, with_lock):
     call.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
 
 
-def size(lines_above=0):
-    frame = sys._getframe(1)
+def size(lines_above=0, frames_above=0):
+    frame = sys._getframe(1 + frames_above)
     number = (len(expected) + 1) * PAGE
     name = getattr(frame.f_code, "co_qualname", frame.f_code.co_name)  # from 3.11 on
     expected[number] = [frame.f_code.co_filename, frame.f_lineno - lines_above, name]
@@ -90,7 +90,7 @@ function()  # after C called Python
 fünktiön()
 functools.partial(function)()
 (lambda: ask(place, size()))()
-exec("x = 1\nask(place, size())")
+exec("x = 1\nask(place, size(frames_above=1))")  # which has no file: it is this line
 for _ in range(4):
     thread = threading.Thread(target=caller)
     thread.start()
