@@ -60,7 +60,7 @@ if(WEFT_TOOLS_SOURCES)
 
   set_source_files_properties(src/dryrun/dry_assets.c PROPERTIES
     COMPILE_DEFINITIONS "WF_DRYRUN_FOLDER=\"${PROJECT_SOURCE_DIR}/src/dryrun\""
-    OBJECT_DEPENDS "${PROJECT_SOURCE_DIR}/src/dryrun/sitecustomize.py;${PROJECT_SOURCE_DIR}/src/dryrun/weft_dry.py;${PROJECT_SOURCE_DIR}/src/dryrun/self_test.py")
+    OBJECT_DEPENDS "${PROJECT_SOURCE_DIR}/src/dryrun/sitecustomize.py;${PROJECT_SOURCE_DIR}/src/dryrun/weft_dry.py;${PROJECT_SOURCE_DIR}/src/dryrun/weft_dry_objects.py;${PROJECT_SOURCE_DIR}/src/dryrun/self_test.py")
 
   add_library(weft-tools SHARED $<TARGET_OBJECTS:weft_tools_objects>)
   add_library(weft::weft-tools ALIAS weft-tools)

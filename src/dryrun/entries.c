@@ -64,8 +64,14 @@ static bool computes(const wf__dry_entry *entry) {
   return known && !NAMES_ONE_OF(entry->name, prepares);
 }
 
+/* Calls that write to no memory of the program's; of others that isn't known. */
+static bool writes_nothing(const wf__dry_entry *entry) {
+  static const char *const words[] = {"Create", "Destroy", "Desc", "egister"};
+  return NAMES_ONE_OF(entry->name, words);
+}
+
 long wf__dry_answer(const wf__dry_entry *entry, const long slots[DRY_SLOTS]) {
-  wf__dry_contents_forget();
+  if (!writes_nothing(entry)) wf__dry_contents_forget();
   for (const char *at = entry->results; *at;) {
     int slot = 0;
     for (; *at >= '0' && *at <= '9'; at++) slot = slot * 10 + *at - '0';

@@ -130,8 +130,12 @@ static bool is_computed(int operation) { return operation >= SUM && operation <=
 
 bool wf__dry_nccl_moves(const wf__dry_comm *comm, size_t bytes, int type, void *stream_handle) {
   const wf__dry_stream *stream = wf__dry_stream_of(stream_handle);
-  return bytes && bytes <= DRY_CONTENTS_MOST && is_integer(type) && is_apart(comm) && stream &&
-         !wf__dry_capturing(stream);
+  if (!bytes || !is_integer(type) || !is_apart(comm) || !stream || wf__dry_capturing(stream)) return false;
+  if (bytes > DRY_CONTENTS_MOST && comm->ranks > 1)
+    wf__dry_limit_up_to("integers between processes",
+                        "more than 4 MiB of them at a time don't arrive: what is read of them is zeros",
+                        (int64_t)bytes);
+  return bytes <= DRY_CONTENTS_MOST;
 }
 
 static int64_t number_at(const char *p, int type) {
@@ -183,10 +187,9 @@ static size_t broadcast(const collective *c, const wf__dry_comm *comm, char *all
 /* Moves the bytes and leaves in device memory what came. All ranks come here or none: it depends on type and count only. */
 static int move(const collective *c, wf__dry_comm *comm, combine how) {
   size_t bytes = c->count * wf__dry_nccl_bytes(c->type);
-  char *all = wf__malloc(bytes * ((size_t)comm->ranks + 1));
+  char *all = wf__calloc(bytes * ((size_t)comm->ranks + 1), 1);
   if (!all) return wf_error_take(), NCCL_SYSTEM_ERROR;
   char *mine = all + bytes * (size_t)comm->ranks;
-  memset(mine, 0, bytes);
   bool known = (how == broadcast && comm->rank != c->root) ||
                (is_computed(c->operation) && wf__dry_contents_get(c->from, mine, bytes));
   int code = wf__dry_comm_exchange(comm, mine, &known, bytes, all);

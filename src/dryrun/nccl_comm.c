@@ -110,16 +110,22 @@ void wf__dry_comm_free(wf__dry_comm *comm) {
 
 /* ---- exchanging ---- */
 
+/* Whether the bytes are known, and if so the bytes. */
+static bool send_known(int socket, char known, const void *data, size_t bytes) {
+  return send_all(socket, &known, 1) && (!known || send_all(socket, data, bytes));
+}
+static bool receive_known(int socket, char *known, void *data, size_t bytes) {
+  return receive_all(socket, known, 1) && (!*known || receive_all(socket, data, bytes));
+}
+
 static bool gather_and_tell(wf__dry_comm *comm, char *known, size_t bytes, char *all) {
   for (int i = 1; i < comm->ranks; i++) {
     char theirs = 0;
-    if (!receive_all(comm->sockets[i], &theirs, 1) || !receive_all(comm->sockets[i], all + (size_t)i * bytes, bytes))
-      return false;
+    if (!receive_known(comm->sockets[i], &theirs, all + (size_t)i * bytes, bytes)) return false;
     *known = *known && theirs;
   }
   for (int i = 1; i < comm->ranks; i++)
-    if (!send_all(comm->sockets[i], known, 1) || !send_all(comm->sockets[i], all, (size_t)comm->ranks * bytes))
-      return false;
+    if (!send_known(comm->sockets[i], *known, all, (size_t)comm->ranks * bytes)) return false;
   return true;
 }
 
@@ -129,8 +135,8 @@ int wf__dry_comm_exchange(wf__dry_comm *comm, const void *mine, bool *known, siz
   memcpy(all + (size_t)comm->rank * bytes, mine, bytes);
   if (!comm->local && !comm->rank) good = gather_and_tell(comm, &flag, bytes, all);
   else if (!comm->local)
-    good = send_all(comm->sockets[0], &flag, 1) && send_all(comm->sockets[0], mine, bytes) &&
-           receive_all(comm->sockets[0], &flag, 1) && receive_all(comm->sockets[0], all, (size_t)comm->ranks * bytes);
+    good = send_known(comm->sockets[0], flag, mine, bytes) &&
+           receive_known(comm->sockets[0], &flag, all, (size_t)comm->ranks * bytes);
   *known = flag;
   return good ? NCCL_OK : NCCL_SYSTEM_ERROR;
 }

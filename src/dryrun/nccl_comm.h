@@ -36,8 +36,8 @@ int wf__dry_comm_join(wf__dry_comm **comm, int ranks, const nccl_id *id, int ran
 wf__dry_comm *wf__dry_comm_local(int ranks, int rank, int device);
 void wf__dry_comm_free(wf__dry_comm *comm);
 
-/* Every rank gives so many bytes and gets those of all, by rank. `known`: whether the bytes mean something; false when any rank's don't. Returns an NCCL
- * error code. */
+/* Every rank gives so many bytes and gets those of all, by rank. `known`: whether the bytes mean something; false when any rank's don't, and then `all` has
+ * no meaning either. Returns an NCCL error code. */
 int wf__dry_comm_exchange(wf__dry_comm *comm, const void *mine, bool *known, size_t bytes, char *all);
 
 /* ---- nccl_mail.c: from one rank to another ---- */

@@ -1,4 +1,4 @@
-/* What one rank sends another: letters, which come whole and in the order of each sender. Every rank has a box, a socket with a name that needs no file. A box
+/* What one rank sends another: letters, which come in the order of each sender; what has no place in one comes in several. Every rank has a box, a socket with a name that needs no file. A box
  * holds few letters, so whoever finds the other's full empties its own meanwhile: two that send each other many before either receives don't wait for one another. */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -12,17 +12,18 @@
 #include "base/host.h"
 #include "dryrun/nccl_comm.h"
 
-enum { MILLISECONDS_TO_WAIT = 300000 };
+enum { MILLISECONDS_TO_WAIT = 300000, MOST_BYTES = 65536 /* of a letter: sockets take twice as much */ };
 
 typedef struct head {
   int32_t from;
-  uint32_t known;
-  uint64_t bytes;
+  uint32_t known; /* if not, no bytes follow */
+  uint64_t bytes; /* in all */
 } head;
 
 struct wf__dry_letter {
   struct wf__dry_letter *next;
   head head;
+  size_t bytes; /* here */
   char data[];
 };
 
@@ -54,7 +55,7 @@ void wf__dry_mail_close(wf__dry_comm *comm) {
 
 static wf__dry_letter *letter_new(size_t bytes) {
   wf__dry_letter *letter = wf__malloc(sizeof *letter + bytes);
-  if (letter) letter->next = NULL;
+  if (letter) letter->next = NULL, letter->bytes = bytes;
   else wf_error_take();
   return letter;
 }
@@ -110,9 +111,7 @@ static int send_to_self(wf__dry_comm *comm, const head *h, const void *data) {
   return NCCL_OK;
 }
 
-int wf__dry_mail_send(wf__dry_comm *comm, int peer, const void *data, bool known, size_t bytes) {
-  head h = {.from = comm->rank, .known = known, .bytes = bytes};
-  if (peer == comm->rank) return send_to_self(comm, &h, data);
+static int send_letter(wf__dry_comm *comm, int peer, head h, const char *data, size_t bytes) {
   struct sockaddr_un name;
   struct iovec parts[2] = {{&h, sizeof h}, {(void *)(uintptr_t)data, bytes}};
   struct msghdr message = {.msg_name = &name, .msg_iov = parts, .msg_iovlen = 2};
@@ -127,16 +126,40 @@ int wf__dry_mail_send(wf__dry_comm *comm, int peer, const void *data, bool known
   return given_up("ncclSend");
 }
 
-int wf__dry_mail_receive(wf__dry_comm *comm, int peer, void *data, bool *known, size_t bytes) {
-  wf__dry_letter *letter;
-  for (int64_t end = now() + MILLISECONDS_TO_WAIT; !(letter = taken(comm, peer));) {
+int wf__dry_mail_send(wf__dry_comm *comm, int peer, const void *data, bool known, size_t bytes) {
+  head h = {.from = comm->rank, .known = known, .bytes = bytes};
+  if (peer == comm->rank) return send_to_self(comm, &h, data);
+  if (!known) return send_letter(comm, peer, h, NULL, 0);
+  int code = NCCL_OK;
+  for (size_t done = 0, n; done < bytes && code == NCCL_OK; done += n) {
+    n = bytes - done < MOST_BYTES ? bytes - done : MOST_BYTES;
+    code = send_letter(comm, peer, h, (const char *)data + done, n);
+  }
+  return code;
+}
+
+/* An NCCL error code. */
+static int next_letter(wf__dry_comm *comm, int peer, wf__dry_letter **letter) {
+  for (int64_t end = now() + MILLISECONDS_TO_WAIT; !(*letter = taken(comm, peer));) {
     if (now() >= end || comm->box < 0) return given_up("ncclRecv");
     struct pollfd box = {.fd = comm->box, .events = POLLIN};
     poll(&box, 1, 100);
     if (!empty_box(comm)) return NCCL_SYSTEM_ERROR;
   }
-  *known = letter->head.known && letter->head.bytes == bytes;
-  if (*known) memcpy(data, letter->data, bytes);
-  wf__release(letter);
+  return NCCL_OK;
+}
+
+int wf__dry_mail_receive(wf__dry_comm *comm, int peer, void *data, bool *known, size_t bytes) {
+  size_t done = 0, all;
+  do {
+    wf__dry_letter *letter;
+    int code = next_letter(comm, peer, &letter);
+    if (code != NCCL_OK) return code;
+    *known = letter->head.known && letter->head.bytes == bytes;
+    all = letter->head.known ? (size_t)letter->head.bytes : 0;
+    if (*known && letter->bytes <= bytes - done) memcpy((char *)data + done, letter->data, letter->bytes);
+    done += letter->bytes;
+    wf__release(letter);
+  } while (done < all);
   return NCCL_OK;
 }

@@ -207,14 +207,21 @@ DRY_API void weft_dry_memory(int number, size_t *left, size_t *total);
 
 /* ---- contents.c: the few bytes of device memory that are known ---- */
 
-enum { DRY_CONTENTS_MOST = 65536 }; /* bytes that are kept of one upload */
+enum { DRY_CONTENTS_MOST = 4 << 20 }; /* bytes that are kept of one upload */
 
 /* Device memory holds these bytes now; NULL, or too many: it isn't known what it holds. */
 void wf__dry_contents_put(const void *address, const void *data, size_t bytes);
 /* False: it isn't known, `to` is as it was. */
 bool wf__dry_contents_get(const void *address, void *to, size_t bytes);
+/* From device to device. */
+void wf__dry_contents_copy(const void *to, const void *from, size_t bytes);
 /* Something ran that may have written anywhere. */
 void wf__dry_contents_forget(void);
+/* For the Python that watches: what is known from an address on, and how many bytes that are; what is there now, as above; whether this thread vouches
+ * for all that it runs, so that nothing is forgotten. The last returns how often something ran since it was called before. */
+DRY_API size_t weft_dry_known(const void *address, void *to, size_t bytes);
+DRY_API void weft_dry_put(const void *address, const void *data, size_t bytes);
+DRY_API long weft_dry_hold(int on);
 
 /* ---- cuda_streams.c ---- */
 

@@ -42,12 +42,9 @@ static bool move(const transfer *t, end to_end, end from_end) {
   for (size_t row = 0; row < t->height; row++) {
     char *to = (char *)t->to + row * t->to_pitch;
     const char *from = (const char *)t->from + row * t->from_pitch;
-    char some[DRY_CONTENTS_MOST];
     if (from_end.device < 0 && to_end.device < 0) memmove(to, from, t->width);
     else if (from_end.device < 0) wf__dry_contents_put(to, from, t->width);
-    else if (to_end.device >= 0)
-      wf__dry_contents_put(to, t->width <= sizeof some && wf__dry_contents_get(from, some, t->width) ? some : NULL,
-                           t->width);
+    else if (to_end.device >= 0) wf__dry_contents_copy(to, from, t->width);
     else if (!wf__dry_contents_get(from, to, t->width)) {
       memset(to, 0, t->width);
       known = false;

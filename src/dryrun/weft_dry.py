@@ -10,6 +10,8 @@ import os
 import sys
 import time
 
+import weft_dry_objects
+
 ROLE_STEPS = 16  # roles are looked up after each of the first steps, then after those that are powers of two
 MANY_REQUESTS = 300000  # for memory; what is recorded of each takes about 3 KB of the host's
 
@@ -244,6 +246,7 @@ class _Watch:
         from torch.optim.optimizer import register_optimizer_step_post_hook
 
         register_optimizer_step_post_hook(self._step_ended)
+        weft_dry_objects.follow(torch, self.library)
         self.optimizers = weakref.WeakSet()
         self.modules = _Modules(torch, self._module_seen, self._module_entered)
         self.graphs = _Graphs(torch, self._count_step)

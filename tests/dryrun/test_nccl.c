@@ -195,6 +195,31 @@ static bool exchanges(void *comm, int rank) {
 }
 static void each_rank_has_a_part_for_each(void **state) { on_all_ranks(exchanges); }
 
+/* More than a letter, or than a socket takes at once; and more than is kept. */
+static bool sends_large(void *comm, int rank) {
+  enum { MANY = 300001, TOO_MANY = (4 << 20) / (int)sizeof(int32_t) + 1 };
+  int32_t *mine = calloc(TOO_MANY, sizeof *mine), *got = calloc(TOO_MANY, sizeof *got);
+  for (int i = 0; i < MANY; i++) mine[i] = 1000000 * rank + i;
+  void *a = uploaded(mine, MANY * sizeof *mine), *b = uploaded(mine, TOO_MANY * sizeof *mine);
+  ncclGroupStart();
+  ncclRecv(b, MANY, INT32, (rank + RANKS - 1) % RANKS, comm, NULL);
+  ncclSend(a, MANY, INT32, (rank + 1) % RANKS, comm, NULL);
+  if (ncclGroupEnd()) return false;
+  cudaMemcpy(got, b, MANY * sizeof *got, DOWN);
+  int from = (rank + RANKS - 1) % RANKS;
+  bool right = got[0] == 1000000 * from && got[MANY - 1] == 1000000 * from + MANY - 1;
+  ncclBroadcast(a, a, MANY, INT32, 1, comm, NULL);
+  cudaMemcpy(got, a, MANY * sizeof *got, DOWN);
+  right &= got[MANY - 1] == 1000000 + MANY - 1;
+  ncclBroadcast(b, b, TOO_MANY, INT32, 1, comm, NULL);
+  cudaMemcpy(got, b, 4, DOWN);
+  right &= got[0] == 0;
+  free(mine);
+  free(got);
+  return right;
+}
+static void up_to_4_MiB_arrive(void **state) { on_all_ranks(sends_large); }
+
 static bool sends_unknown(void *comm, int rank) {
   int32_t value = 5, got = 9;
   void *a = uploaded(&value, sizeof value);
@@ -281,6 +306,7 @@ int main(void) {
       cmocka_unit_test(whoever_is_asked_for_is_received_first),
       cmocka_unit_test(many_are_sent_before_any_is_received_and_keep_their_order),
       cmocka_unit_test(each_rank_has_a_part_for_each),
+      cmocka_unit_test(up_to_4_MiB_arrive),
       cmocka_unit_test(what_the_sender_does_not_know_is_zero),
       cmocka_unit_test(floats_are_counted_and_not_waited_for),
       cmocka_unit_test(a_root_that_is_no_rank_is_refused),

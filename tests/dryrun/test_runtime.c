@@ -21,6 +21,9 @@ enum {
   UNSUPPORTED_IN_CAPTURE = 900
 };
 int cublasCreate_v2(void **handle);
+size_t weft_dry_known(const void *address, void *to, size_t bytes);
+void weft_dry_put(const void *address, const void *data, size_t bytes);
+long weft_dry_hold(int on);
 int cusolverDnSgetrf_bufferSize(void *handle, int m, int n, float *a, int lda, int *work);
 
 #define MIB ((size_t)1 << 20)
@@ -178,7 +181,16 @@ static void what_was_just_uploaded_is_read_back_until_something_runs(void **stat
   cudaMemcpy(host, (int *)b + 1, 8, 2);
   assert_int_equal(host[0], 2);
   assert_int_equal(host[1], 3);
+  weft_dry_hold(1); /* whoever launches vouches for what it writes */
   cudaLaunchKernel(&function, (dim3){1, 1, 1}, (dim3){32, 1, 1}, NULL, 0, NULL);
+  assert_int_equal(weft_dry_hold(0), 1);
+  weft_dry_put((int *)b + 1, (int[]){7}, sizeof(int));
+  weft_dry_put((int *)b + 2, NULL, sizeof(int));
+  assert_int_equal(weft_dry_known(a, host, sizeof host), sizeof host);
+  assert_int_equal(weft_dry_known((int *)b + 1, host, 8), 4); /* up to what isn't known */
+  assert_int_equal(host[0], 7);
+  cudaLaunchKernel(&function, (dim3){1, 1, 1}, (dim3){32, 1, 1}, NULL, 0, NULL);
+  assert_int_equal(weft_dry_known(a, host, sizeof host), 0);
   cudaMemcpy(host, b, 8, 2);
   assert_int_equal(host[0], 0);
   assert_int_equal(host[1], 0);

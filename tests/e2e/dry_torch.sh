@@ -16,7 +16,7 @@ if [ -z "$python" ]; then
   exit
 fi
 
-holds() { python3 -c 'import json,sys; d=json.load(open(sys.argv[1])); assert eval(sys.argv[2]), sys.argv[2]' "$1" "$2"; }
+holds() { python3 -c 'import json,os,sys; d=json.load(open(sys.argv[1])); assert eval(sys.argv[2]), sys.argv[2]' "$1" "$2"; }
 # dry NAME STATUS ARGUMENT...: the JSON of a run in $work/NAME.json, what it said in $work/NAME.said.
 dry() {
   name=$1 expected=$2 status=0
@@ -129,6 +129,8 @@ for name in $("$python" "$programs/small.py" list); do
     out_of_memory) ok "$name" small "$name" 1 ;; # which it catches
     *) ok "$name" small "$name" 0 ;;
   esac
+  # What launches for Triton's kernels, and what Inductor writes, are no files of the program's.
+  [ "$name" = compiled_by_triton ] && ok "whose kernels come from lines of the program" holds "$work/small.json" "{os.path.basename(l['site']['file']) for l in d['lines'] if l['kind'] == 'launch'} == {'small.py'}"
 done
 
 # ---- lines ----
@@ -200,6 +202,18 @@ ok "and without the waits of the first steps only" holds "$work/parallel.json" "
 ok "integers that go from rank to rank" dry passages 0 --gpus 2 -- "$python" -m torch.distributed.run --nproc-per-node 2 "$programs/passages.py"
 printf 'rank 0 all_to_all [[0, 10]]\nrank 0 batch [[41]]\nrank 0 gather [[20], [21]]\nrank 0 scatter [[30]]\nrank 1 all_to_all [[1, 11]]\nrank 1 batch [[40]]\nrank 1 scatter [[31]]\nrank 1 send [[3, 4]]\n' >"$work/passages.expected"
 ok "come" sh -c 'grep "^rank" "$1.said" | LC_ALL=C sort | cmp - "$1.expected"' sh "$work/passages"
+ok "objects that go from rank to rank" dry objects 0 --gpus 2 -- "$python" -m torch.distributed.run --nproc-per-node 2 "$programs/objects.py"
+small='0: 3 word 2' large='1: 100003 word 100002'
+for rank in 0 1; do
+  echo "rank $rank all_gather ['$small', '$large']"
+  echo "rank $rank broadcast ['$large', '1', 'three']"
+  [ $rank = 0 ] && echo "rank 0 gather ['None', 'None']" || echo "rank 1 gather ['$small', '$large']"
+  [ $rank = 0 ] && echo "rank 0 scatter ['$small']" || echo "rank 1 scatter ['other']"
+  echo "rank $rank send ['$small', '7']"
+done >"$work/objects.expected"
+ok "come, whatever their sizes" sh -c 'grep "^rank" "$1.said" | LC_ALL=C sort | cmp - "$1.expected"' sh "$work/objects"
+ok "and nothing was read that isn't known" holds "$work/objects.json" "d['values_read'] == []"
+ok "at the program's lines" holds "$work/objects.json" "all(x['site'] and x['site']['file'].endswith('/objects.py') for x in d['peak']['by_line'] + d['lines'])"
 ok "a crash is the program's own first" dry crash 2 -- "$python" "$programs/crash.py" python
 ok "then what was counted" sh -c 'grep -q "ZeroDivisionError" "$1"' sh "$work/crash.said"
 ok "with the line that read zeros" holds "$work/crash.json" "'ZeroDivisionError' in d['why_not'] and d['values_read'][0]['site']['line'] == 10 and d['peak']['allocated_bytes'] >= 4 << 20"
