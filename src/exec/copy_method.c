@@ -138,12 +138,18 @@ static int64_t extents_of(const wf__copy_method *m, const uint8_t *dims, int n) 
   return count;
 }
 
+/* Whether the destination goes on from dim d + 1 to d without a gap, and no factor changes on the way: the two are one run. */
+static bool continues(const wf__copy_method *m, int d) {
+  const wf__copy_dim *dim = &m->dim[d];
+  return dim->to == dim[1].to * dim[1].size && !dim->by;
+}
+
 /* Columns are dims that the destination has consecutive in a tile, up to the source's fastest; rows those of the source, up to a column. */
 static void group_dims(wf__copy_method *m, const uint8_t *order, int n) {
   uint32_t taken = 0;
   m->columns = m->rows = m->others = m->run = 0;
   for (int d = m->ndim - 1; d >= 0 && d != m->fastest && m->dim[d].extent > 1; d--) {
-    if (d < m->ndim - 1 && m->dim[d].to != m->dim[d + 1].to * m->dim[d + 1].size) break;
+    if (d < m->ndim - 1 && !continues(m, d)) break;
     m->column[m->columns++] = (uint8_t)d;
     taken |= 1u << d;
     if (m->dim[d].extent < m->dim[d].size) break;
@@ -159,7 +165,7 @@ static void group_dims(wf__copy_method *m, const uint8_t *order, int n) {
     const wf__copy_dim *dim = &m->dim[d];
     if (dim->extent > 1 && !(taken >> d & 1)) m->other[m->others++] = (uint8_t)d;
     bool goes_on = m->run == m->ndim - 1 - d && dim->extent > 1 &&
-                   (m->run == 0 || (dim->to == dim[1].to * dim[1].size && dim[1].extent == dim[1].size && !dim->by));
+                   (m->run == 0 || (continues(m, d) && dim[1].extent == dim[1].size));
     if (goes_on) m->run++;
   }
 }

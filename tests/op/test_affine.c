@@ -105,6 +105,46 @@ static void large_pictures_go_past_the_cache_unharmed(void **state) {
   }
 }
 
+/* Every element against its own byte, factor and place. */
+static void check_turned(const int64_t *size, const int *order, int dim, wf_memory_format format) {
+  wf_scope scope = wf_scope_begin();
+  wf_tensor *memory = wf_empty(wf_dims_of(size, 4), &(wf_tensor_options){.dtype = WF_U8});
+  for (int64_t i = 0; i < wf_numel(memory); i++) ((uint8_t *)data_of(memory))[i] = (uint8_t)(i * 37 + i / 251);
+  wf_tensor *x = wf_permute(memory, WF_SHAPE(order[0], order[1], order[2], order[3]));
+  int C = (int)wf_size(x, dim);
+  wf_tensor *y = wf_scale_shift_channels(x, factors(scales, C), factors(shifts, C), dim, WF_F32, format);
+  assert_non_null(y);
+  for (int64_t i = 0; i < wf_numel(x); i++) {
+    int64_t rest = i, from = 0, to = 0, c = 0;
+    for (int d = 3; d >= 0; d--) {
+      int64_t at = rest % wf_size(x, d);
+      rest /= wf_size(x, d);
+      from += at * wf_stride(x, d);
+      to += at * wf_stride(y, d);
+      if (d == dim) c = at;
+    }
+    float want = (float)((uint8_t *)data_of(x))[from] * (float)scales[c % 8] + (float)shifts[c % 8];
+    if (((float *)data_of(y))[to] != want)
+      fail_msg("[%d,%d,%d,%d] by dims %d%d%d%d, channels in dim %d, format %d: element %d is %g, not %g", (int)size[0],
+               (int)size[1], (int)size[2], (int)size[3], order[0], order[1], order[2], order[3], dim, (int)format,
+               (int)i, (double)((float *)data_of(y))[to], (double)want);
+  }
+  wf_scope_end(scope, NULL);
+}
+
+static void channels_may_be_any_dim_of_any_order_of_dims(void **state) {
+  (void)state;
+  const int64_t sizes[][4] = {{7, 2, 5, 3}, {2, 2, 2, 2}, {1, 40, 9, 6}, {2, 33, 9, 40}};
+  for (int s = 0; s < 4; s++)
+    for (int k = 0; k < 256; k++) {
+      const int order[4] = {k & 3, k >> 2 & 3, k >> 4 & 3, k >> 6};
+      if ((1 << order[0] | 1 << order[1] | 1 << order[2] | 1 << order[3]) != 15) continue;
+      for (int dim = 0; dim < 4; dim++)
+        for (int format = WF_FORMAT_CONTIGUOUS; format <= WF_FORMAT_CHANNELS_LAST; format++)
+          check_turned(sizes[s], order, dim, (wf_memory_format)format);
+    }
+}
+
 static void the_gradient_is_scaled_by_channel(void **state) {
   (void)state;
   wf_scope scope = wf_scope_begin();
@@ -135,6 +175,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(every_layout_gets_the_factors_of_its_channels),
     cmocka_unit_test(many_channels_are_scaled_once),
     cmocka_unit_test(large_pictures_go_past_the_cache_unharmed),
+    cmocka_unit_test(channels_may_be_any_dim_of_any_order_of_dims),
     cmocka_unit_test(the_gradient_is_scaled_by_channel),
     cmocka_unit_test(what_does_not_fit_is_refused),
 };
