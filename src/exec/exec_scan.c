@@ -101,16 +101,24 @@ static void cumulate_cast(const job *j, const wf__runs *all, void *carry) {
   }
 }
 
-/* Products begin at 1, of which all kinds of carry have the same number of bytes as their zero. */
-static void begin(const job *j, void *carry, int64_t runs) {
+/* Bytes of what a run is added up in. */
+static size_t carry_size(wf_dtype result) {
+  bool wide = result == WF_F32 || result == WF_F64 || result == WF_I64 || result == WF_BOOL;
+  return wide ? 8 : 4;
+}
+
+/* Sums begin at 0, products at 1. */
+static void begin(const job *j, char *carry, int64_t runs) {
   wf_dtype dtype = j->plan->operand[0].dtype;
-  wf_scalar one = j->plan->op == WF__SCAN_CUMPROD ? wf_int(1) : wf_int(0);
-  wf_dtype kept = dtype == WF_F32 || dtype == WF_F64    ? WF_F64
-                  : wf_dtype_is_float(dtype)            ? WF_F32
-                  : dtype == WF_I64 || dtype == WF_BOOL ? WF_I64
-                                                        : WF_I32;
-  int64_t size = (int64_t)wf_dtype_size(kept);
-  for (int64_t k = 0; k < runs; k++) wf__scalar_store(one, kept, (char *)carry + k * size);
+  size_t size = carry_size(dtype), bytes = (size_t)runs * size;
+  if (j->plan->op != WF__SCAN_CUMPROD) {
+    memset(carry, 0, bytes);
+    return;
+  }
+  wf_dtype wide_one = wf_dtype_is_float(dtype) ? WF_F64 : WF_I64, one = wf_dtype_is_float(dtype) ? WF_F32 : WF_I32;
+  wf__scalar_store(wf_int(1), size == 8 ? wide_one : one, carry);
+  for (size_t done = size; done < bytes; done *= 2)
+    memcpy(carry + done, carry, done < bytes - done ? done : bytes - done);
 }
 
 static void cumulate_groups(void *context, int64_t first, int64_t last) {

@@ -1,7 +1,7 @@
 /* softmax, log_softmax and their derivatives along the plan's last dim.
  *
  *   rows     that dim is consecutive: a row that fits L1 is read, kept there and written once; a longer one is read twice, block by block
- *   columns  another dim is: neighbours are reduced together, a vector at a time, in two passes over blocks of rows
+ *   columns  another dim is, or rows are short and many: neighbours are reduced together, a vector at a time, in two passes over blocks of rows
  *
  * An operand that a kernel can't read or write where it lies is gathered, transposed or cast by way of a block. Sums are f32 for f32 and halves:
  * 32 lanes of them in rows, parts of 8 in columns. */
@@ -21,6 +21,8 @@
   256 /* columns reduced together at least: runs of 1 KiB of f32, so that whole pages aren't opened for a line */
 #define MOST_COLUMNS 2048    /* and at most, where they are used in place: longer runs are fetched better, … */
 #define IN_CACHE (512 << 10) /* … but the second pass should find what the first has read */
+#define SHORT_ROW 16         /* elements of rows that are turned round and taken as columns */
+#define MANY_ROWS 32         /* where there are so many of them */
 #define ROWS 32              /* of them at a time, where they go through a block: 32 KiB of f32 an operand */
 #define OPERANDS 3
 
@@ -282,6 +284,15 @@ static void run(job *j, const wf_plan *plan, int64_t count) {
     col = column_dim(j);
     run_columns(j, col, grain);
     return;
+  }
+  if (j->n <= SHORT_ROW && last > 0) {
+    merged = *plan;
+    merge_dims(&merged, j->inputs + 1);
+    if (merged.ndim > 1 && merged.size[merged.ndim - 2] >= MANY_ROWS) {
+      j->plan = &merged;
+      run_columns(j, merged.ndim - 2, grain);
+      return;
+    }
   }
   j->stream = j->stream && (j->n * j->size >= 1024 || j->n * j->size % 64 == 0); /* else lines are stored in parts */
   wf__walk_of(&j->walk, plan, j->inputs + 1, 1u << last);

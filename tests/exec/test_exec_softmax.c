@@ -143,6 +143,23 @@ static void random_layouts_give_what_the_reference_gives(void **state) {
   }
 }
 
+static void short_rows_give_what_the_reference_gives(void **state) {
+  static const wf_dtype dtypes[] = {WF_F32, WF_F16, WF_BF16, WF_F64};
+  static const int64_t sizes[][3] = {{1, 1000, 3}, {7, 40, 16}, {3, 300, 2}, {40, 5, 4},
+                                     {2, 33, 17},  {1, 31, 5},  {2, 50, 1}};
+  int order[3][4];
+  (void)state;
+  buffer_seed = 5;
+  for (int s = 0; s < 7; s++)
+    for (int op = 0; op < 4; op++)
+      for (int t = 0; t < 4; t++) {
+        int64_t gap[3] = {t == 1, t == 2, t == 3}; /* rows that don't follow each other */
+        for (int o = 0; o < 3; o++)
+          for (int d = 0; d < 3; d++) order[o][d] = d;
+        check_against_reference(dtypes[(s + t) % 4], op, sizes[s], 3, order, gap);
+      }
+}
+
 /* Longer than what is kept of a row; more columns than a block; results past the cache, on one thread and on two. */
 static void long_and_large_ones_are_right_on_any_number_of_threads(void **state) {
   static const int64_t sizes[][2] = {{3, 20000}, {20, 600}, {300, 5000}, {2100, 600}, {700, 1700}};
@@ -196,6 +213,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(values_and_gradients_are_pytorchs),
     cmocka_unit_test(infinities_behave_as_pytorchs),
     cmocka_unit_test(random_layouts_give_what_the_reference_gives),
+    cmocka_unit_test(short_rows_give_what_the_reference_gives),
     cmocka_unit_test(long_and_large_ones_are_right_on_any_number_of_threads),
     cmocka_unit_test(results_that_are_not_aligned_to_their_elements_are_right),
     cmocka_unit_test(integers_are_refused),
