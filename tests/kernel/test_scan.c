@@ -52,10 +52,11 @@ static void every_instruction_set_cumulates_as_ref_does(void **state) {
 static void the_selected_are_the_first_of_the_sorted(void **state) {
   (void)state;
   uint64_t seed = 5;
-  enum { N = 150 };
+  enum { N = 150, LENGTHS = 8 };
+  static const int64_t lengths[LENGTHS] = {1, 2, 3, 10, 16, 17, 60, N};
   for (int dtype = WF_DTYPE_NONE + 1; dtype < WF_DTYPE_COUNT; dtype++)
-    for (int64_t n = 1; n <= N; n += 37)
-      for (int64_t k = 1; k <= n; k += 9)
+    for (int l = 0; l < LENGTHS; l++)
+      for (int64_t n = lengths[l], k = 1; k <= n; k += n < 20 ? 1 : 9)
         for (int descending = 0; descending < 2; descending++) {
           char x[N * 8];
           int64_t size = (int64_t)wf_dtype_size((wf_dtype)dtype);

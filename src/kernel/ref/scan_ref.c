@@ -122,7 +122,17 @@ void wf__ref_select(wf_dtype dtype, const char *from, int64_t stride, int64_t n,
   of[dtype](from, stride, n, descending ? UINT64_MAX : 0, k, entry);
 }
 
-#define SHORT 48 /* entries below which insertion beats counting */
+#define FEW 16   /* entries that are compared each with each: no branch depends on them */
+#define SHORT 48 /* below so many insertion beats counting */
+
+static void place_all(const wf__sort_entry *from, wf__sort_entry *to, int64_t n) {
+  for (int64_t i = 0; i < n; i++) {
+    int64_t before = 0;
+    for (int64_t k = 0; k < i; k++) before += from[k].key <= from[i].key;
+    for (int64_t k = i + 1; k < n; k++) before += from[k].key < from[i].key;
+    to[before] = from[i];
+  }
+}
 
 static void insert_all(wf__sort_entry *e, int64_t n) {
   for (int64_t i = 1; i < n; i++) {
@@ -149,6 +159,10 @@ static bool distribute(const wf__sort_entry *from, wf__sort_entry *to, int64_t n
 }
 
 const wf__sort_entry *wf__ref_sort(wf__sort_entry *entry, wf__sort_entry *spare, int64_t n, int bytes) {
+  if (n <= FEW) {
+    place_all(entry, spare, n);
+    return spare;
+  }
   if (n < SHORT) {
     insert_all(entry, n);
     return entry;
