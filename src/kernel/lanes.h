@@ -87,6 +87,26 @@ static inline wf__f32s wf__exp_f32s(wf__f32s x) {
 #endif
 }
 
+/* 2^y for y up to 127: what is a power of e anyway is cheaper as one of 2. Right to 1 unit in the last place. */
+static inline wf__f32s wf__exp2_f32s(wf__f32s y) {
+  static const float term[] = {0x1.5f3f3p-10f, 0x1.3b2d5p-7f, 0x1.c6aee6p-5f, 0x1.ebfbdcp-3f, 0x1.62e43p-1f, 1.0f};
+  const wf__f32s zero = {0}, least = zero - 160.0f;
+  y = wf__max_f32(least, y); /* NaN stays */
+#if defined(__AVX512F__)
+  wf__f32s n = (wf__f32s)_mm512_roundscale_ps((__m512)y, _MM_FROUND_TO_NEAREST_INT), r = y - n;
+#else
+  wf__f32s shifted = y + 0x1.8p23f, n = shifted - 0x1.8p23f, r = y - n;
+#endif
+  wf__f32s p = zero + 0x1.41fb2ep-13f;
+  for (int i = 0; i < 6; i++) p = wf__fma_f32(p, r, zero + term[i]);
+#if defined(__AVX512F__)
+  return (wf__f32s)_mm512_scalef_ps((__m512)p, (__m512)n);
+#else
+  wf__i32s whole = (wf__i32s)shifted - 0x4b400000, half = whole >> 1;
+  return p * (wf__f32s)((half + 127) << 23) * (wf__f32s)((whole - half + 127) << 23);
+#endif
+}
+
 /* x = n ln 2 + r with |r| at most half of ln 2; *rest: what r was rounded by; the sum of adding 1.5 * 2^52 is kept for the bits of n. */
 static inline wf__f64s wf__split_f64s(wf__f64s x, wf__f64s *shifted, wf__f64s *n, wf__f64s *rest) {
   const wf__f64s zero = {0}, rounder = zero + 0x1.8p52;

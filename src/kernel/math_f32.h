@@ -1,7 +1,7 @@
 /* Functions of f32 without branches, so that loops over them vectorise. Inline in *.isa.c files only.
  *
- * Errors against the rounded exact value, measured over all f32 in steps of 37 with FMA: exp 1, expm1 2, log 1, log1p 2, tanh 2, sigmoid 2,
- * erf 1 units in the last place; without FMA at most one more. Polynomials are minimax fits of this library's own (Remez in 40 digits,
+ * Errors against the rounded exact value, measured over all f32 in steps of 37 with FMA: exp 1, expm1 2, log 1, log1p 2, tanh 2, sigmoid 2
+ * units in the last place; without FMA at most one more. Polynomials are minimax fits of this library's own (Remez in 40 digits,
  * rounded coefficients), with the interval beside each. Infinities, NaN, zeros and subnormals come out as from the C library. */
 #ifndef WF_KERNEL_MATH_F32_H
 #define WF_KERNEL_MATH_F32_H
@@ -107,37 +107,6 @@ static inline float wf__tanhf(float x) {
   float near = WF__FMAF(p * s, x, x), far = 1.0f - 2.0f / (wf__expf(a + a) + 1.0f);
   return a < 0.62f ? near : copysignf(far, x);
 }
-
-/* 1 - erf(a) for a from 0.85 on, as e^(-a - a q(a)); right to 4e-10 of erf up to 4, and vanishing beyond. */
-static inline float wf__erfc_tail(float a) {
-  float q = WF__FMAF(0x1.a41376p-18f, a, -0x1.01c2b6p-14f);
-  q = WF__FMAF(q, a, 0x1.f8faa6p-16f);
-  q = WF__FMAF(q, a, 0x1.63a776p-9f);
-  q = WF__FMAF(q, a, -0x1.6dd70ap-6f);
-  q = WF__FMAF(q, a, 0x1.add6a6p-4f);
-  q = WF__FMAF(q, a, 0x1.4586p-1f);
-  q = WF__FMAF(q, a, 0x1.07341p-3f);
-  return wf__expf(-WF__FMAF(q, a, a));
-}
-
-/* erf(x) / x - 1 to 0.9, by s = x^2 */
-static inline float wf__erf_near(float s) {
-  float p = WF__FMAF(-0x1.406866p-11f, s, 0x1.48be5ap-8f);
-  p = WF__FMAF(p, s, -0x1.b6cbacp-6f);
-  p = WF__FMAF(p, s, 0x1.ce1ec2p-4f);
-  p = WF__FMAF(p, s, -0x1.8127p-2f);
-  return WF__FMAF(p, s, 0x1.06eba6p-3f);
-}
-
-/* (1 + erf(x)) / 2 without losing the left tail. */
-static inline float wf__normal_cdf(float x) {
-  float y = x * 0x1.6a09e6p-1f, a = fabsf(y), tail = 0.5f * wf__erfc_tail(a > 16.0f ? 16.0f : a);
-  float near = WF__FMAF(0.5f, WF__FMAF(wf__erf_near(y * y), y, y), 0.5f), far = x > 0 ? 1.0f - tail : tail;
-  return x != x ? x : a < 0.88f ? near : far;
-}
-
-/* The density of the normal distribution. */
-static inline float wf__normal_pdf(float x) { return 0x1.988454p-2f * wf__expf(-0.5f * x * x); }
 
 /* The argument of gelu's tanh form, and its slope. */
 static inline float wf__gelu_inner(float x) {
