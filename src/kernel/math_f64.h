@@ -1,8 +1,8 @@
 /* Functions in double without branches, so that loops over them vectorise. Inline in *.isa.c files only.
  *
  * exp is for f64: 1 unit in the last place with FMA, 2 without. The others serve f32: they take doubles that hold f32 numbers, and their results,
- * rounded to f32, are the rounded exact values but for rare ties (below 0.51 units in the last place). Series are Taylor's; each says how far
- * its rest is from what f32 shows. */
+ * rounded to f32, are the rounded exact values but for rare ties (below 0.51 units in the last place). Series are Taylor's unless another is named;
+ * each says how far its rest is from what f32 shows. */
 #ifndef WF_KERNEL_MATH_F64_H
 #define WF_KERNEL_MATH_F64_H
 
@@ -56,14 +56,40 @@ static inline double wf__exp(double x) {
 
 #define WF__ANGLE_LIMIT 0x1p30f
 
-/* x = n pi / 2 + r with |r| at most pi / 4; the low bits of the result are n. pi / 2 in two parts, 106 bits. */
-static inline int64_t wf__split_angle(double x, double *r) {
-  double shifted = WF__FMA(x, 0x1.45f306dc9c883p-1, WF__ROUNDER_F64), n = shifted - WF__ROUNDER_F64;
+/* Multiples n of pi / 2 or, doubled, of pi taken off x; these have 106 bits. */
+static inline double wf__less_quarters(double x, double n, double by) {
 #if defined(__FMA__)
-  *r = WF__FMA(n, -0x1.1a62633145c07p-54, WF__FMA(n, -0x1.921fb54442d18p+0, x));
+  return WF__FMA(n, -0x1.1a62633145c07p-54 * by, WF__FMA(n, -0x1.921fb54442d18p+0 * by, x));
 #else /* parts of 22 and 33 bits, of which products with n are exact */
-  *r = ((x - n * 0x1.921fb4p+0) - n * 0x1.4442d18p-24) - n * 0x1.1a62633145c07p-54;
+  return ((x - n * (0x1.921fb4p+0 * by)) - n * (0x1.4442d18p-24 * by)) - n * (0x1.1a62633145c07p-54 * by);
 #endif
+}
+
+/* sin of r on ±pi / 2, by a series of Chebyshev's polynomials; the rest is 7e-11. A zero keeps its sign. */
+static inline double wf__sin_far(double r) {
+  double z = r * r, p = WF__FMA(-0x1.9db3082b34ecdp-26, z, 0x1.71969db161a33p-19);
+  p = WF__FMA(p, z, -0x1.a01906058a861p-13);
+  p = WF__FMA(p, z, 0x1.11110fdb444d6p-7);
+  p = WF__FMA(p, z, -0x1.55555554610adp-3);
+  return r * WF__FMA(p, z, 1.0);
+}
+static inline double wf__minus_if_odd(double value, int64_t n) {
+  return wf__bits_f64((int64_t)((uint64_t)wf__f64_bits(value) ^ (uint64_t)n << 63));
+}
+/* By x = n pi + r, and x = (n + 1/2) pi + r. */
+static inline double wf__sine(double x) {
+  double shifted = WF__FMA(x, 0x1.45f306dc9c883p-2, WF__ROUNDER_F64), n = shifted - WF__ROUNDER_F64;
+  return wf__minus_if_odd(wf__sin_far(wf__less_quarters(x, n, 2)), wf__f64_bits(shifted));
+}
+static inline double wf__cosine(double x) {
+  double shifted = WF__FMA(x, 0x1.45f306dc9c883p-2, -0.5) + WF__ROUNDER_F64, n = shifted - WF__ROUNDER_F64;
+  return wf__minus_if_odd(wf__sin_far(wf__less_quarters(x, n + 0.5, 2)), ~wf__f64_bits(shifted));
+}
+
+/* x = n pi / 2 + r with |r| at most pi / 4; the low bits of the result are n. */
+static inline int64_t wf__split_angle(double x, double *r) {
+  double shifted = WF__FMA(x, 0x1.45f306dc9c883p-1, WF__ROUNDER_F64);
+  *r = wf__less_quarters(x, shifted - WF__ROUNDER_F64, 1);
   return wf__f64_bits(shifted);
 }
 /* On ±pi / 4: the rests are 7e-12 and 1e-10. */
@@ -72,7 +98,7 @@ static inline double wf__sin_near(double r) {
   p = WF__FMA(p, z, -1.0 / 5040);
   p = WF__FMA(p, z, 1.0 / 120);
   p = WF__FMA(p, z, -1.0 / 6);
-  return WF__FMA(p * z, r, r);
+  return r * WF__FMA(p, z, 1.0);
 }
 static inline double wf__cos_near(double r) {
   double z = r * r, p = WF__FMA(-1.0 / 3628800, z, 1.0 / 40320);
@@ -80,13 +106,6 @@ static inline double wf__cos_near(double r) {
   p = WF__FMA(p, z, 1.0 / 24);
   p = WF__FMA(p, z, -0.5);
   return WF__FMA(p, z, 1.0);
-}
-/* quarter: 0 for sine, 1 for cosine. */
-static inline double wf__wave(double x, int64_t quarter) {
-  double r;
-  int64_t n = wf__split_angle(x, &r) + quarter;
-  double value = n & 1 ? wf__cos_near(r) : wf__sin_near(r);
-  return n & 2 ? -value : value;
 }
 static inline double wf__tangent(double x) {
   double r;
@@ -141,11 +160,16 @@ static inline double wf__rest_of(double x, double y) {
 
 /* ---- logarithm and power for f32 ------------------------------------------------------------------------------------------------ */
 
-/* log2 of a positive finite number: 2^n m, m from sqrt(1/2) to sqrt(2), by the series of atanh; the rest is 1e-14. */
-static inline double wf__log2_of(double x) {
+/* x = 2^n m, m from sqrt(1/2) to sqrt(2), of a positive finite number. */
+static inline double wf__split_power(double x, double *m) {
   uint64_t bits = (uint64_t)wf__f64_bits(x);
   int64_t n = (int64_t)(bits - 0x3fe6a09e667f3bcd) >> 52;
-  double m = wf__bits_f64((int64_t)(bits - ((uint64_t)n << 52))), s = (m - 1.0) / (m + 1.0), z = s * s;
+  *m = wf__bits_f64((int64_t)(bits - ((uint64_t)n << 52)));
+  return wf__bits_f64(0x4338000000000000 + n) - WF__ROUNDER_F64;
+}
+/* log2, by the series of atanh; the rest is 1e-14. */
+static inline double wf__log2_of(double x) {
+  double m, n = wf__split_power(x, &m), s = (m - 1.0) / (m + 1.0), z = s * s;
   double p = WF__FMA(1.0 / 15, z, 1.0 / 13);
   p = WF__FMA(p, z, 1.0 / 11);
   p = WF__FMA(p, z, 1.0 / 9);
@@ -153,8 +177,23 @@ static inline double wf__log2_of(double x) {
   p = WF__FMA(p, z, 1.0 / 5);
   p = WF__FMA(p, z, 1.0 / 3);
   p = WF__FMA(p * z, s, s);
-  double whole = wf__bits_f64(0x4338000000000000 + n) - WF__ROUNDER_F64;
-  return WF__FMA(p, 0x1.71547652b82fep+1, whole);
+  return WF__FMA(p, 0x1.71547652b82fep+1, n);
+}
+/* log2 where 1e-10 of it doesn't show, without a division: a series of Chebyshev's polynomials. */
+static inline double wf__log2_nearly(double x) {
+  double m, n = wf__split_power(x, &m), f = m - 1.0;
+  double p = WF__FMA(-0x1.6261217db1461p-4, f, 0x1.3d61aab4f91aap-3);
+  p = WF__FMA(p, f, -0x1.4172bed2b7e7ap-3);
+  p = WF__FMA(p, f, 0x1.4595033419101p-3);
+  p = WF__FMA(p, f, -0x1.6eb06b3a3caecp-3);
+  p = WF__FMA(p, f, 0x1.a616e529ea863p-3);
+  p = WF__FMA(p, f, -0x1.ec8d7be1040d4p-3);
+  p = WF__FMA(p, f, 0x1.27772e0435645p-2);
+  p = WF__FMA(p, f, -0x1.715435c38228bp-2);
+  p = WF__FMA(p, f, 0x1.ec709c0feef84p-2);
+  p = WF__FMA(p, f, -0x1.7154767bd308ap-1);
+  p = WF__FMA(p, f, 0x1.71547652eda8ap+0);
+  return WF__FMA(p, f, n);
 }
 
 /* 2^t; beyond ±300 it is what f32 makes 0 and infinity of. */

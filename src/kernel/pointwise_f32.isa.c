@@ -166,10 +166,10 @@ static void GELU_TANH_BACKWARD_f32(void *out, const void *const *in, int64_t n, 
       }                                                                                              \
     }                                                                                                \
   }
-BY_DOUBLE(SIN, wf__wave(x, 0), (x < WF__ANGLE_LIMIT) & (x > -WF__ANGLE_LIMIT), sin(x))
-BY_DOUBLE(COS, wf__wave(x, 1), (x < WF__ANGLE_LIMIT) & (x > -WF__ANGLE_LIMIT), cos(x))
+BY_DOUBLE(SIN, wf__sine(x), (x < WF__ANGLE_LIMIT) & (x > -WF__ANGLE_LIMIT), sin(x))
+BY_DOUBLE(COS, wf__cosine(x), (x < WF__ANGLE_LIMIT) & (x > -WF__ANGLE_LIMIT), cos(x))
 BY_DOUBLE(TAN, wf__tangent(x), (x < WF__ANGLE_LIMIT) & (x > -WF__ANGLE_LIMIT), tan(x))
-BY_DOUBLE(LOG2, x < 0 ? (double)NAN : wf__log2_of(x), (x != 0) & (x < (double)INFINITY), log2(x))
+BY_DOUBLE(LOG2, x < 0 ? (double)NAN : wf__log2_nearly(x), (x != 0) & (x < (double)INFINITY), log2(x))
 
 BY_DOUBLE(ATAN, wf__arctangent(x), (x < (double)INFINITY) & (x > -(double)INFINITY), atan(x))
 
