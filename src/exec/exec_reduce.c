@@ -297,11 +297,14 @@ static bool extremes(const job *j) { return j->kind == WF__REDUCE_MAX || j->kind
 /* By rows: of the input or turned round where there is a kernel, sums of stretches longer than that. */
 static bool chooses_rows(job *j, bool kept_is_faster, bool many) {
   bool fits = many && j->kernels->rows[j->class][j->kind] && (!j->has_index || j->reduced.count == 1);
+  bool exponentials = many && j->kind == WF__REDUCE_LOGSUMEXP && j->reduced.count == 1 &&
+                      j->kernels->softmax[j->class][WF__SOFTMAX].take_columns;
   bool consecutive = j->stride == j->size && j->reduced.count * j->n > 0;
   if (fits && kept_is_faster && !j->has_index) {
     j->form = WF__ROWS;
     j->piece = WF__ROWS_TOGETHER;
-  } else if (fits && !kept_is_faster && consecutive && j->n <= WF__TURNED && (!j->has_index || extremes(j))) {
+  } else if ((fits || exponentials) && !kept_is_faster && consecutive && j->n <= WF__TURNED &&
+             (!j->has_index || extremes(j))) {
     j->form = WF__ROWS_TURNED;
     j->piece = j->n;
   } else if (fits && !kept_is_faster && consecutive && j->n <= SHORT && j->kind == WF__REDUCE_SUM) {

@@ -184,8 +184,37 @@ static void set_places(const job *j, const sums *s, int64_t cols, int64_t *place
   j->kernels->convert[dtypes[j->wide]][WF_I64](place, s->place, cols);
 }
 
+/* Logarithms of sums of exponentials of short stretches: as softmax takes columns, but for their greatest, among which NaN counts here. */
+static void log_sums(const job *j, char *input, int64_t cols, double *value) {
+  static const wf__pointwise_args no_numbers = {.f = {1, 1, 1, 1}};
+  char tile[WF__TURNED * (RESULTS * 8 + LINE)] __attribute__((aligned(LINE))), block[WF__TURNED * RESULTS * 8];
+  char best[RESULTS * 8] __attribute__((aligned(LINE))), top[RESULTS * 8], sum[RESULTS * 8], spare[RESULTS * 8];
+  double tops[RESULTS];
+  wf_dtype wide = wf__class_dtype[j->class];
+  int64_t row = cols * j->wide, stride = (cols * j->size + LINE - 1) / LINE * LINE + LINE;
+  bool casts = wf__casts(&j->cast);
+  const void *x = casts ? block : tile;
+  turn(j, tile, stride, input, cols);
+  for (int64_t r = 0; r < j->n && casts; r++) wf__cast_into(&j->cast, block + r * row, tile + r * stride, spare, cols);
+  if (casts) stride = row;
+  memcpy(best, x, (size_t)row);
+  j->kernels->rows[j->class][WF__REDUCE_MAX](best, x, stride, j->n, cols);
+  memcpy(top, best, (size_t)row);
+  memset(sum, 0, (size_t)row);
+  j->kernels->softmax[j->class][WF__SOFTMAX].take_columns(top, sum, &x, &stride, j->n, cols);
+  j->kernels->pointwise[j->class][WF__PW_LOG](sum, (const void *[]){sum}, cols, &no_numbers);
+  j->kernels->convert[wide][WF_F64](tops, best, cols);
+  j->kernels->convert[wide][WF_F64](value, sum, cols);
+  for (int64_t c = 0; c < cols; c++) value[c] = isfinite(tops[c]) ? tops[c] + value[c] : tops[c];
+}
+
 void wf__row_values_of(const job *j, char *input, int64_t cols, wf__row_values *values) {
   sums s;
+  if (j->kind == WF__REDUCE_LOGSUMEXP) {
+    log_sums(j, input, cols, (double *)(void *)values->value);
+    values->dtype = WF_F64;
+    return;
+  }
   run_units(j, input, cols, &s, 0, j->units);
   values->dtype = is_extreme(j) ? wf__class_dtype[j->class] : gives_integers(j) ? WF_I64 : WF_F64;
   memcpy(values->value, &s.total, (size_t)cols * wf_dtype_size(values->dtype));

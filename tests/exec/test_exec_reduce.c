@@ -281,6 +281,26 @@ static void infinities_nan_and_nothing_end_as_in_pytorch(void **state) {
   assert_true(isnan(reduced(WF__RED_NORM, with_nan, 3, INFINITY)));
 }
 
+/* torch.logsumexp(x, 1) of these rows. */
+static void many_short_rows_of_exponentials_end_so_as_well(void **state) {
+  (void)state;
+  const float x[10][2] = {
+      {INFINITY, NAN}, {NAN, -INFINITY}, {-INFINITY, -INFINITY}, {INFINITY, 1}, {-INFINITY, 2}, {1000, 1000},
+      {-1000, -1000},  {NAN, 1},         {INFINITY, -INFINITY},  {1, 2}};
+  const double want[10] = {NAN, NAN, -INFINITY, INFINITY, 2, 1000.6931472, -999.30685282, NAN, INFINITY, 2.3132616875};
+  float out[10];
+  wf_plan plan = whole(WF__RED_LOGSUMEXP, x, WF_F32, 10, out, WF_F32);
+  plan.ndim = 2;
+  plan.size[1] = 2;
+  plan.operand[0].stride[0] = 4;
+  plan.operand[1].stride[0] = 8;
+  plan.operand[1].stride[1] = 4;
+  assert_ok(wf__exec(&plan));
+  for (int i = 0; i < 10; i++)
+    if (!(isnan(want[i]) && isnan(out[i])) && out[i] != want[i] && !(fabs(out[i] - want[i]) < 1e-4))
+      fail_msg("row %d is %g, not %g", i, out[i], want[i]);
+}
+
 static void the_first_nan_is_the_extreme(void **state) {
   (void)state;
   const float x[] = {1, NAN, 7, NAN};
@@ -342,6 +362,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(random_reductions_equal_obvious_loops),
     cmocka_unit_test(large_reductions_of_whole_numbers_are_exact),
     cmocka_unit_test(infinities_nan_and_nothing_end_as_in_pytorch),
+    cmocka_unit_test(many_short_rows_of_exponentials_end_so_as_well),
     cmocka_unit_test(the_first_nan_is_the_extreme),
     cmocka_unit_test(halves_neither_stall_nor_overflow_in_the_middle),
     cmocka_unit_test(sums_do_not_depend_on_the_number_of_threads),
