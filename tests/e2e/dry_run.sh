@@ -227,9 +227,9 @@ END
 ok "a terminal that is closed ends the program, and leaves nothing" python3 "$work/hang_up.py" "$weft" "$work/tmp" closed
 ok "under nohup it runs on" python3 "$work/hang_up.py" "$weft" "$work/tmp" ignored
 cat >"$work/term.py" <<'END'
-import os, signal, sys, time
+import os, signal, sys, time, types
 import weft_dry
-weft_dry._catch_term()
+weft_dry._catch_term(types.SimpleNamespace(finishing=False))
 try:
     os.kill(os.getpid(), signal.SIGTERM)
     time.sleep(5)
