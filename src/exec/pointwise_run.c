@@ -238,29 +238,36 @@ static void fetch_row(const job *j, const tile *t, const tile *next, int64_t row
     if (is_read_in_place(j, o)) wf__fetch(t->corner[o] + row * j->row_stride[o], t->cols * j->in[o - 1].size);
 }
 
-/* An operand that is transposed. Its lines are brought side by side, so that each is read once however their addresses meet in the cache, and then
- * turned some rows of the tile at a time. */
+/* An operand that is transposed, some rows of the tile at a time. Its lines are brought side by side first, so that each is read once however their
+ * addresses meet in the cache; columns of less than a line aren't worth that: pictures of 3 channels, of which one operand has them last, take 0.4
+ * to 0.6 of the time from where they are, f32 with 8 channels 0.8, and from a line on both are the same (Zen 5). */
 typedef struct turning {
   int operand;
-  int64_t size, stage_pitch, pitch;
-  char *stage, *rows;
+  int64_t size, stride, pitch; /* stride: from column to column */
+  const char *from;
+  char *rows;
   wf__ahead next; /* what the next tile will read, asked for while this one's rows are done, */
   int64_t lines;  /* so many lines a row */
 } turning;
 
+static void bring_together(turning *u, const tile *t, int64_t pitch, char *stage) {
+  for (int64_t c = 0; c < t->cols; c++) memcpy(stage + c * pitch, u->from + c * u->stride, (size_t)(t->rows * u->size));
+  u->from = stage;
+  u->stride = pitch;
+}
+
 static void begin_turning(const job *j, turning *u, int o, const tile *t, const tile *next, char **space) {
-  int64_t size = j->in[o - 1].size;
+  int64_t size = j->in[o - 1].size, stage_pitch = wf__lines_pitch(j->tile_rows * size);
   *u = (turning){.operand = o,
                  .size = size,
-                 .stage_pitch = wf__lines_pitch(j->tile_rows * size),
+                 .stride = j->stride[o],
                  .pitch = wf__lines_pitch((j->tile_cols * size + LINE - 1) / LINE * LINE),
-                 .stage = *space,
+                 .from = t->corner[o],
+                 .rows = *space + j->tile_cols * stage_pitch,
                  .next = {next->corner[o], j->stride[o], next->rows * size, next->cols, 0, false}};
-  u->rows = u->stage + j->tile_cols * u->stage_pitch;
+  if (t->rows * size >= LINE) bring_together(u, t, stage_pitch, *space);
   u->lines = next->cols * (next->rows * size / LINE + 1) / t->rows + 1;
   *space = u->rows + GROUP * u->pitch;
-  for (int64_t c = 0; c < t->cols; c++)
-    memcpy(u->stage + c * u->stage_pitch, t->corner[o] + c * j->stride[o], (size_t)(t->rows * size));
 }
 
 static void do_tile(const job *j, const tile *t, const tile *next, blocks *b, char *space) {
@@ -278,8 +285,8 @@ static void do_tile(const job *j, const tile *t, const tile *next, blocks *b, ch
   for (int64_t first = 0; first < t->rows; first += GROUP) {
     int64_t rows = t->rows - first < GROUP ? t->rows - first : GROUP;
     for (turning *u = turned; u < turned + count; u++) {
-      j->kernels->transpose[j->in[u->operand - 1].log_size](u->rows, u->pitch, u->stage + first * u->size,
-                                                            u->stage_pitch, rows, t->cols);
+      j->kernels->transpose[j->in[u->operand - 1].log_size](u->rows, u->pitch, u->from + first * u->size, u->stride,
+                                                            rows, t->cols);
       at[u->operand] = u->rows;
     }
     for (int64_t r = first; r < first + rows; r++) {
