@@ -27,6 +27,7 @@ static const char *way_of(const wf__copy_method *m) {
     return "rows of the source are brought side by side first, and turned into a buffer from which whole runs are stored";
   if (m->staged) return "rows of the source are brought side by side first, and turned into place";
   if (m->buffered) return "tiles are turned into a buffer in the cache, from which whole runs are stored";
+  if (m->split_past) return "lines of the rows are stored as they come out of the registers";
   return "tiles are turned straight into place";
 }
 

@@ -46,6 +46,8 @@ typedef struct wf__copy_method {
       buffered; /* tiles: turned into a buffer, from which runs of the destination are written; else straight into place */
   bool
       staged; /* tiles: the source's rows are brought side by side first, converted or out of each other's way in the cache */
+  bool
+      split_past; /* SPLIT: each line of the rows is stored past the cache as it comes out of the registers, without a buffer */
   int ndim;
   int fastest;       /* the source's fastest dim, -1 when it doesn't move */
   wf_dtype to, from; /* dtypes; equal when elements are moved as bytes */

@@ -117,7 +117,8 @@ static void turn_by_dims(const job *j, const tile *t, char *to) {
   place at = {0};
   do {
     if (m->turn == WF__TURN_SPLIT)
-      j->row.kernels->deinterleave[j->size_log](to + at.buffer, j->to, t->src + at.from, columns, (int)rows);
+      (m->split_past ? j->row.kernels->deinterleave_lines : j->row.kernels->deinterleave)[j->size_log](
+          to + at.buffer, j->to, t->src + at.from, columns, (int)rows);
     else if (m->turn == WF__TURN_JOIN)
       j->row.kernels->interleave[j->size_log](to + at.buffer, t->src + at.from, j->from, rows, (int)columns);
     else turn_squares(j, to + at.buffer, t->src + at.from, columns, rows);
@@ -175,7 +176,7 @@ static void begin_asking(const job *j, const tile *next, asking *a) {
 static void ask(const job *j, asking *a, int64_t lines) {
   for (; a->next && lines > 0; lines--) {
     const char *run = a->next->src + a->from.from;
-    __builtin_prefetch(run + a->at, 0, 2);
+    __builtin_prefetch(run + a->at, 0, 3);
     a->at += WF__COPY_LINE - ((uintptr_t)(run + a->at) & (WF__COPY_LINE - 1));
     if (a->at < a->bytes) continue;
     a->at = 0;
@@ -240,7 +241,7 @@ static void ask_for_borders(const job *j, const tile *t, const seam *s) {
 static void do_tile(const job *j, const tile *t, const tile *next, char *block, const seam *s) {
   asking a;
   begin_asking(j, next, &a);
-  if (!j->m->buffered) ask(j, &a, a.lines);
+  if (!j->m->buffered && !j->m->split_past) ask(j, &a, a.lines);
   if (j->borders) ask_for_borders(j, t, s);
   char *to = j->m->buffered ? block : t->dst;
   if (j->m->turn == WF__TURN_MOVES) turn_by_moves(j, t, to);
@@ -359,7 +360,7 @@ static void run_alternating(job *j) {
 static bool converts_at_end(const job *j) { return j->row.convert || j->row.scale; }
 
 void wf__copy_tiles(const wf__copy_method *m, const wf_plan *plan) {
-  job j = {.m = m, .dst = plan->operand[0].data, .src = plan->operand[1].data, .borders = m->stream};
+  job j = {.m = m, .dst = plan->operand[0].data, .src = plan->operand[1].data, .borders = m->stream && m->buffered};
   wf__copy_scale scale;
   wf__copy_row_of(&j.row, m, plan, &scale);
   j.convert = j.row.convert;

@@ -11,6 +11,8 @@
 
 #define INLINE static inline __attribute__((always_inline))
 #define UNROLL _Pragma("GCC unroll 4")
+#define LINE 64
+#define AHEAD 4096
 
 #if defined(__AVX512F__)
 #define LANES 4
@@ -29,6 +31,7 @@ INLINE void store(char *p, int64_t apart, vector v) {
   _mm_storeu_si128((__m128i *)(p + 3 * apart), _mm512_extracti32x4_epi32(v, 3));
 }
 INLINE void store_whole(char *p, vector v) { _mm512_storeu_si512(p, v); }
+INLINE void stream_whole(char *p, vector v) { _mm512_stream_si512((void *)p, v); }
 INLINE vector pick(vector v, __m128i places) { return _mm512_shuffle_epi8(v, _mm512_broadcast_i32x4(places)); }
 INLINE vector unite(vector a, vector b) { return _mm512_or_si512(a, b); }
 #else
@@ -44,6 +47,7 @@ INLINE void store(char *p, int64_t apart, vector v) {
   _mm_storeu_si128((__m128i *)(p + apart), _mm256_extracti128_si256(v, 1));
 }
 INLINE void store_whole(char *p, vector v) { _mm256_storeu_si256((__m256i *)p, v); }
+INLINE void stream_whole(char *p, vector v) { _mm256_stream_si256((__m256i *)p, v); }
 INLINE vector pick(vector v, __m128i places) { return _mm256_shuffle_epi8(v, _mm256_broadcastsi128_si256(places)); }
 INLINE vector unite(vector a, vector b) { return _mm256_or_si256(a, b); }
 #endif
@@ -60,14 +64,15 @@ INLINE __m128i from_groups(int size, int k, int j, int i) { return EACH_BYTE(FRO
 #define FROM_ROWS(b) (char)(ELEMENT(b) % k == j ? ELEMENT(b) / k * size + (b) % size : 0x80)
 INLINE __m128i from_rows(int size, int k, int j, int i) { return EACH_BYTE(FROM_ROWS); }
 
-/* The first `rows` of k rows. */
-INLINE void deinterleave_set(char *dst, const int64_t *to, const char *src, int size, int k, int rows) {
+/* The first `rows` of k rows; past: past the cache. */
+INLINE void deinterleave_set(char *dst, const int64_t *to, const char *src, int size, int k, int rows, bool past) {
   vector in[4];
   UNROLL for (int i = 0; i < k; i++) in[i] = load(src + i * 16, k * 16);
   UNROLL for (int j = 0; j < rows; j++) {
     vector out = pick(in[0], from_groups(size, k, j, 0));
     UNROLL for (int i = 1; i < k; i++) out = unite(out, pick(in[i], from_groups(size, k, j, i)));
-    store_whole(dst + to[j], out);
+    if (past) stream_whole(dst + to[j], out);
+    else store_whole(dst + to[j], out);
   }
 }
 
@@ -88,8 +93,23 @@ INLINE void deinterleave_rows(char *dst, const int64_t *to, const char *src, int
       for (int j = 0; j < k; j++) memcpy(dst + to[j] + i * size, src + (i * k + j) * size, (size_t)size);
     return;
   }
-  for (int64_t i = 0; i + set <= n; i += set) deinterleave_set(dst + i * size, to, src + i * k * size, size, k, k);
-  if (n % set) deinterleave_set(dst + (n - set) * size, to, src + (n - set) * k * size, size, k, k);
+  for (int64_t i = 0; i + set <= n; i += set)
+    deinterleave_set(dst + i * size, to, src + i * k * size, size, k, k, false);
+  if (n % set) deinterleave_set(dst + (n - set) * size, to, src + (n - set) * k * size, size, k, k, false);
+}
+
+/* Line by line of each row, the source's asked for some way ahead: bytes of 3 channels make 1.13 of memcpy by themselves, 1.20 with 1 KiB, 1.26 with 4
+ * (Zen 5). */
+INLINE void deinterleave_lines(char *dst, const int64_t *to, const char *src, int64_t n, int size, int k) {
+  const int64_t set = LANES * 16 / size, line = LINE / size;
+  int64_t i = 0;
+  for (; i + line <= n; i += line) {
+    const char *groups = src + i * k * size;
+    UNROLL for (int j = 0; j < k; j++) __builtin_prefetch(groups + AHEAD + j * LINE);
+    for (int64_t l = 0; l < line; l += set)
+      deinterleave_set(dst + (i + l) * size, to, groups + l * k * size, size, k, k, true);
+  }
+  deinterleave_rows(dst + i * size, to, src + i * k * size, n - i, size, k);
 }
 
 INLINE void interleave_rows(char *dst, const char *src, const int64_t *from, int64_t n, int size, int k) {
@@ -107,7 +127,7 @@ INLINE void interleave_rows(char *dst, const char *src, const int64_t *from, int
 INLINE void gather_every(char *dst, const char *src, int64_t n, int size, int k) {
   const int64_t set = LANES * 16 / size, first_row = 0;
   int64_t i = 0;
-  for (; i + set < n; i += set) deinterleave_set(dst + i * size, &first_row, src + i * k * size, size, k, 1);
+  for (; i + set < n; i += set) deinterleave_set(dst + i * size, &first_row, src + i * k * size, size, k, 1, false);
   for (; i < n; i++) memcpy(dst + i * size, src + i * k * size, (size_t)size);
 }
 
@@ -118,12 +138,16 @@ INLINE void gather_every(char *dst, const char *src, int64_t n, int size, int k)
     default: F(bytes, 4); break; \
   }
 #define SPLIT(bytes, k) deinterleave_rows(dst, to, src, n, bytes, k)
+#define SPLIT_LINES(bytes, k) deinterleave_lines(dst, to, src, n, bytes, k)
 #define JOIN(bytes, k) interleave_rows(dst, src, from, n, bytes, k)
 #define EVERY(bytes, k) gather_every(dst, src, n, bytes, k)
 
 #define WF_SIZE(bytes)                                                                                      \
   static void deinterleave_##bytes(void *dst, const int64_t *to, const void *src, int64_t n, int k) {       \
     EACH_GROUP(bytes, SPLIT)                                                                                \
+  }                                                                                                         \
+  static void deinterleave_lines_##bytes(void *dst, const int64_t *to, const void *src, int64_t n, int k) { \
+    EACH_GROUP(bytes, SPLIT_LINES)                                                                          \
   }                                                                                                         \
   static void interleave_##bytes(void *dst, const void *src, const int64_t *from, int64_t n, int k) {       \
     EACH_GROUP(bytes, JOIN)                                                                                 \
@@ -145,9 +169,10 @@ WF_SIZE(8)
 
 void WFK(wf__interleave)(wf__kernels *table) {
 #if defined(__AVX2__)
-#define WF_SIZE(k, bytes)                        \
-  table->deinterleave[k] = deinterleave_##bytes; \
-  table->interleave[k] = interleave_##bytes;     \
+#define WF_SIZE(k, bytes)                                    \
+  table->deinterleave[k] = deinterleave_##bytes;             \
+  table->deinterleave_lines[k] = deinterleave_lines_##bytes; \
+  table->interleave[k] = interleave_##bytes;                 \
   table->gather[k] = gather_##bytes;
   WF_SIZE(0, 1)
   WF_SIZE(1, 2)

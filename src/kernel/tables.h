@@ -38,6 +38,7 @@ typedef void (*wf__transpose_lines_fn)(void *dst, int64_t dst_stride, const void
 static inline int64_t wf__lines_pitch(int64_t bytes) { return bytes % 512 ? bytes : bytes + 64; }
 /* Between one row of n groups of k elements and k rows of n elements, row j at to[j] or from[j] bytes; k is 2, 3 or 4. */
 typedef void (*wf__deinterleave_fn)(void *dst, const int64_t *to, const void *src, int64_t n, int k);
+/* deinterleave_lines stores whole lines past the cache, on which each row has to begin; a fence has to follow, as behind `stream`. */
 typedef void (*wf__interleave_fn)(void *dst, const void *src, const int64_t *from, int64_t n, int k);
 
 #define WF__ELEMENT_SIZES 5 /* 1, 2, 4, 8, 16 bytes */
@@ -171,7 +172,7 @@ typedef struct wf__kernels {
   wf__transpose_fn transpose[WF__ELEMENT_SIZES];
   wf__transpose_lines_fn transpose_lines[WF__ELEMENT_SIZES];
   wf__transpose_at_fn transpose_at[WF__ELEMENT_SIZES];
-  wf__deinterleave_fn deinterleave[WF__ELEMENT_SIZES];
+  wf__deinterleave_fn deinterleave[WF__ELEMENT_SIZES], deinterleave_lines[WF__ELEMENT_SIZES];
   wf__interleave_fn interleave[WF__ELEMENT_SIZES];
   /* n runs of `unit` bytes, whatever their number, at equal distances on both sides. */
   void (*move_units)(void *dst, int64_t dst_stride, const void *src, int64_t src_stride, int64_t n, int64_t unit);

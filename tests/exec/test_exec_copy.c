@@ -140,6 +140,36 @@ static void transposes_onto_whole_lines_convert_on_the_way(void **state) {
   assert_ok(wf_set_num_threads(1));
 }
 
+/* [outer, 2 to 4 rows, columns] from [outer, columns, rows]: each row begins and ends on a line, and many tiles share it. */
+static void check_few_rows_on_lines(uint64_t *seed) {
+  wf_plan plan = {.family = WF_FAMILY_COPY, .operands = 2, .outputs = 1, .ndim = 3};
+  draw_dtypes(&plan, seed);
+  int64_t to = (int64_t)wf_dtype_size(plan.operand[0].dtype), from = (int64_t)wf_dtype_size(plan.operand[1].dtype);
+  int64_t outer = 1 + (int64_t)(random_next(seed) % 3), rows = 2 + (int64_t)(random_next(seed) % 3);
+  int64_t row = 64 * (1 + (int64_t)(random_next(seed) % 600)), columns = row / to;
+  const int64_t size[] = {outer, rows, columns}, dst[] = {rows * row, row, to},
+                src[] = {columns * rows * from, from, rows * from};
+  memcpy(plan.size, size, sizeof size);
+  memcpy(plan.operand[0].stride, dst, sizeof dst);
+  memcpy(plan.operand[1].stride, src, sizeof src);
+  const int64_t bytes[] = {outer * rows * row, outer * columns * rows * from};
+  const size_t offset[] = {0, random_next(seed) % 4 * (size_t)from};
+  check_plan(&plan, bytes, offset, true, seed);
+}
+
+static void few_rows_are_split_onto_whole_lines(void **state) {
+  (void)state;
+  uint64_t seed = 79;
+  int64_t stream_from = wf__copy_stream_from;
+  wf__copy_stream_from = 0;
+  for (int threads = 1; threads <= 2; threads++) {
+    assert_ok(wf_set_num_threads(threads));
+    for (int i = 0; i < 40; i++) check_few_rows_on_lines(&seed);
+  }
+  wf__copy_stream_from = stream_from;
+  assert_ok(wf_set_num_threads(1));
+}
+
 /* Rows of the destination that are cut by tiles and begin anywhere in a line, the source's fastest dim outside or in the middle. */
 static void check_cut_rows(uint64_t *seed) {
   wf_plan plan = {.family = WF_FAMILY_COPY, .operands = 2, .outputs = 1, .ndim = 3};
@@ -239,6 +269,7 @@ static void nothing_is_touched_when_a_size_is_zero(void **state) {
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(random_copies_equal_a_loop_over_indices),
     cmocka_unit_test(transposes_onto_whole_lines_convert_on_the_way),
+    cmocka_unit_test(few_rows_are_split_onto_whole_lines),
     cmocka_unit_test(lines_that_tiles_share_are_stored_whole),
     cmocka_unit_test(a_large_copy_is_the_same_on_any_number_of_threads),
     cmocka_unit_test(copies_beyond_the_cache_arrive_as_well),

@@ -224,13 +224,35 @@ static void check_alternating(int isa, int log, int k, int64_t n, uint64_t *seed
   guarded_free(&groups);
 }
 
+/* Rows on lines, as whole lines of them go past the cache. */
+static void check_split_onto_lines(int isa, int log, int k, int64_t n, uint64_t *seed) {
+  int64_t size = (int64_t)1 << log, row = (n * size + 63) / 64 * 64, place[4];
+  shuffled_places(place, k, row, seed);
+  guarded rows = guarded_new((size_t)(k * row), 0), groups = guarded_new((size_t)(k * n * size), (size_t)(3 * size));
+  bytes_fill(groups.data, groups.bytes, seed);
+  memset(rows.data, 0x3c, rows.bytes);
+  wf__kernels_of((wf__isa)isa)->deinterleave_lines[log](rows.data, place, groups.data, n, k);
+  wf__stream_fence();
+  for (int j = 0; j < k; j++) {
+    for (int64_t i = 0; i < n; i++)
+      assert_memory_equal(rows.data + place[j] + i * size, groups.data + (i * k + j) * size, (size_t)size);
+    for (int64_t b = n * size; b < row; b++) assert_int_equal(rows.data[place[j] + b], 0x3c);
+  }
+  assert_true(guarded_intact(&rows) && guarded_intact(&groups));
+  guarded_free(&rows);
+  guarded_free(&groups);
+}
+
 static void rows_are_split_and_joined_element_by_element(void **state) {
   (void)state;
   uint64_t seed = 77;
   for (int isa = WF__ISA_REF; isa <= (int)best_isa(); isa++)
     for (int log = 0; log < WF__ELEMENT_SIZES; log++)
       for (int k = 2; k <= 4; k++)
-        for (int64_t n = 1; n < 300; n += n < 20 ? 1 : 13) check_alternating(isa, log, k, n, &seed);
+        for (int64_t n = 1; n < 300; n += n < 20 ? 1 : 13) {
+          check_alternating(isa, log, k, n, &seed);
+          check_split_onto_lines(isa, log, k, n, &seed);
+        }
 }
 
 static void short_runs_of_any_length_move_whole(void **state) {

@@ -99,6 +99,7 @@ void wf__move_ref(wf__kernels *table) {
   table->transpose_at[k] = transpose_at_##bytes;       \
   table->transpose_lines[k] = transpose_lines_##bytes; \
   table->deinterleave[k] = deinterleave_##bytes;       \
+  table->deinterleave_lines[k] = deinterleave_##bytes; \
   table->interleave[k] = interleave_##bytes;
   WF_SIZE(0, 1)
   WF_SIZE(1, 2)
