@@ -5,6 +5,7 @@
 #include <weft/index.h>
 #include <weft/join.h>
 
+#include "base/convert.h"
 #include "base/host.h"
 #include "copy/copy.h"
 #include "op/indexed.h"
@@ -104,10 +105,13 @@ static wf_tensor *pad_constant(const wf_tensor *self, const padding *p, wf_scala
   bool grows = false;
   for (int d = 0; d < p->sizes.n; d++) grows |= p->before[d] > 0 || p->behind[d] > 0;
   wf_tensor *middle = padded_sizes(p, size) ? NULL : cropped(self, p), *out = NULL;
+  if (!value.kind) value = wf_int(0);
   if (middle && !grows) out = wf__copied(middle, WF_FORMAT_PRESERVE);
-  else if (middle && (out = wf__new(self, (wf_dtype)self->dtype, wf_dims_of(size, p->sizes.n),
-                                    wf__suggest_format(&self->layout))))
-    fill_and_copy(out, middle, p, value.kind ? value : wf_int(0));
+  else if (middle &&
+           (out = wf__new(self, (wf_dtype)self->dtype, wf_dims_of(size, p->sizes.n),
+                          wf__suggest_format(&self->layout))) &&
+           !wf__fill_check(out, wf_float(wf__scalar_double(value)))) /* PyTorch takes a float: -1 isn't a uint8 */
+    fill_and_copy(out, middle, p, value);
   wf__tensor_release(middle);
   wf__node *node = out && !wf__self.pending ? wf__node_for(&constant_class, &self, 1, 0, p, sizeof *p) : NULL;
   return wf__finish(out, node);

@@ -55,6 +55,15 @@ class Walk:
                 case.step('pow_scalar', [self.tensor(case, dtype, [0.25, -2.0, 1.0, 2.75])], self=base)
                 self.write(case)
 
+    def stored(self):
+        for dtype, edge, shape in itertools.product(ALL, EDGES, ([3], [1], [0])):
+            for op, args in (
+                ('pad', {'pad': [1, 0], 'value': edge}), ('fill_', {'value': edge}), ('new_full', {'size': shape, 'fill_value': edge}),
+            ):
+                case = self.case(op)
+                case.step(op, [self.tensor(case, dtype, [1] * shape[0])], **args)
+                self.write(case)
+
     def no_elements(self):
         for dtype, op, args in (
             ('int8', 'pow', {'exponent': 300}), ('float16', 'pow', {'exponent': 70000}), ('uint8', 'add', {'other': 1, 'alpha': 300}),
@@ -146,7 +155,7 @@ def main():
     warnings.simplefilter('ignore')
     torch.set_num_threads(1)
     walk = Walk()
-    for part in (walk.one_number, walk.no_elements, walk.two_tensors, walk.three_tensors, walk.beside_halves, walk.bounds, walk.refused_first, walk.gradients):
+    for part in (walk.one_number, walk.stored, walk.no_elements, walk.two_tensors, walk.three_tensors, walk.beside_halves, walk.bounds, walk.refused_first, walk.gradients):
         part()
 
 
