@@ -98,7 +98,7 @@ typedef struct wf_replay_options {
   int64_t
       memory; /* bytes that the device has for it; 0: what an out of memory in the recording shows, else without end */
   int64_t
-      recorded_memory; /* bytes that the device had for it when it was recorded, at least; 0: as above, or not known */
+      recorded_memory; /* bytes that it could have when it was recorded, at least, and whatever share of the device that was; 0: as above, or not known */
   bool search;         /* try the settings worth trying, too, and recommend one */
   /* Told how many replays of how many have been played; false stops (WF_CANCELLED). NULL: nobody. */
   bool (*progress)(void *context, int64_t done, int64_t all);

@@ -29,6 +29,18 @@ static uint64_t room_of(const wf_dry_device *d) {
   return d->memory_bytes > d->context_bytes ? (uint64_t)(d->memory_bytes - d->context_bytes) : 0;
 }
 
+static uint64_t allowed_of(const wf__dry_place *place, const wf_dry_device *d) {
+  return place->share < 1 ? (uint64_t)(place->share * (double)d->memory_bytes) : (uint64_t)d->memory_bytes;
+}
+
+bool wf__dry_is_limited(const wf__dry_place *place, const wf_dry_device *d) {
+  return allowed_of(place, d) < room_of(d);
+}
+
+uint64_t wf__dry_whole_room(const wf__dry_place *place, const wf_dry_device *d) {
+  return wf__dry_is_limited(place, d) ? allowed_of(place, d) : room_of(d);
+}
+
 /* What the device with the least memory leaves to PyTorch: where settings matter most. */
 static uint64_t least_room(const wf_dry_run *run) {
   uint64_t least = room_of(&run->devices[0]);
@@ -40,11 +52,17 @@ static uint64_t least_room(const wf_dry_run *run) {
 /* To the allocator's replay 0 is memory without a bound; in one byte nothing fits either. */
 static uint64_t bound_of(uint64_t room) { return room ? room : 1; }
 
+static uint64_t whole_room_of(const wf__dry_place *place, const wf__dry_process *p) {
+  wf_dry_device own = {.memory_bytes = p->memory_bytes, .context_bytes = p->context_bytes};
+  return wf__dry_whole_room(place, &own);
+}
+
 /* What the process had of its own device when it ran, at least: memory that other libraries asked for is taken off throughout. */
 static uint64_t had(const looker *l, const wf__dry_place *place) {
   const wf__dry_process *p = &l->run->processes.at[place->process];
-  int64_t bytes = p->memory_bytes - p->context_bytes - (int64_t)place->outside;
-  return bytes > 0 ? (uint64_t)bytes : 0;
+  wf_dry_device own = {.memory_bytes = p->memory_bytes - (int64_t)place->outside, .context_bytes = p->context_bytes};
+  uint64_t left = room_of(&own), whole = whole_room_of(place, p);
+  return left < whole ? left : whole;
 }
 
 /* In less than a segment no setting of the allocator helps. */
@@ -126,13 +144,14 @@ bool wf__dry_shares(const wf_dry_run *run, const wf__dry_place *a, const wf__dry
 
 /* Processes that share a device share its memory, and each has a context of its own. */
 static uint64_t room_for(const wf_dry_run *run, const wf_dry_device *d, const wf__dry_place *place) {
+  uint64_t whole = wf__dry_whole_room(place, d);
   int64_t left = (int64_t)room_of(d) - (int64_t)place->outside;
   for (size_t i = 0; i < run->places.n; i++) {
     const wf__dry_place *other = &run->places.at[i];
     if (other != place && wf__dry_shares(run, place, other))
       left -= (int64_t)(other->needs + other->outside) + d->context_bytes;
   }
-  return left > 0 ? (uint64_t)left : 0;
+  return left <= 0 ? 0 : (uint64_t)left < whole ? (uint64_t)left : whole;
 }
 
 /* The last event at which the program, as it ran, was out of memory, whether it ended there or caught that; WF__NO_LIFE: none. */
@@ -158,8 +177,8 @@ const char *wf__dry_own_name(const wf_dry_run *run, char text[WF__DRY_NAME]) {
 }
 
 /* It ran in the room of this device, whatever was added up of memory beside PyTorch's. */
-static void take_room_it_ran_in(wf__dry_answer *a) {
-  uint64_t whole = room_of(a->device), needs = a->needs < whole ? a->needs : whole;
+static void take_room_it_ran_in(const wf__dry_place *place, wf__dry_answer *a) {
+  uint64_t whole = wf__dry_whole_room(place, a->device), needs = a->needs < whole ? a->needs : whole;
   if (a->room < needs) a->room = needs;
 }
 
@@ -174,16 +193,16 @@ static wf_status judge(const looker *l, const wf__dry_place *place, int which, u
                         .room = room,
                         .failure = failed,
                         .other_kind = l->run->answers[which].other_kind};
-  bool alone = room_of(d) <= room + place->outside, known = alone && wf__dry_ran_as(p, d);
+  bool alone = wf__dry_whole_room(place, d) <= room + place->outside, known = alone && wf__dry_ran_as(p, d);
   if (!known) WF__TRY(play(l, place, place->ties, bound_of(room), &result));
   if (result.failures) {
     a->fit = WF__DRY_FITS_NOT;
     a->failure = result.first_failure;
   } else if (failed != WF__NO_LIFE) {
-    int64_t had = p->memory_bytes - p->context_bytes;
-    a->fit = (int64_t)room_of(d) <= (had > 0 ? had : 0) ? WF__DRY_FITS_NOT : WF__DRY_FIT_UNKNOWN;
+    bool no_larger = wf__dry_whole_room(place, d) <= whole_room_of(place, p);
+    a->fit = no_larger ? WF__DRY_FITS_NOT : WF__DRY_FIT_UNKNOWN;
   } else if (known) {
-    take_room_it_ran_in(a);
+    take_room_it_ran_in(place, a);
   }
   if (a->fit == WF__DRY_FITS && a->needs > a->room) a->needs = a->room; /* which suffices */
   return WF_OK;
@@ -215,6 +234,13 @@ static int number_of(const wf_dry_run *run, const wf__dry_process *p, int device
   return *at ? atoi(at) : device;
 }
 
+static double share_of(const wf_dry_run *run, uint32_t process, const wf__history *h) {
+  for (size_t i = run->shares.n; i-- > 0;)
+    if (run->shares.at[i].process == process && run->shares.at[i].device == h->device)
+      return run->shares.at[i].of_memory;
+  return h->conf.fraction >= 0 ? h->conf.fraction : 1;
+}
+
 static wf_status add_place(wf_dry_run *run, uint32_t process, const wf__history *h) {
   looker l = {.run = run, .h = h};
   wf__dry_place *place = WF__SNAP_ADD(run->places);
@@ -226,6 +252,7 @@ static wf_status add_place(wf_dry_run *run, uint32_t process, const wf__history 
                            .begin_us = h->n ? h->events[0].time_us : 0,
                            .peak = h->peak,
                            .reserved = h->reserved_peak,
+                           .share = share_of(run, process, h),
                            .out_of_memory = count_failures(h),
                            .deferred = count_deferred(h),
                            .outside = outside_bytes(run, &run->processes.at[process], h)};

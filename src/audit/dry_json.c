@@ -55,6 +55,7 @@ static void put_places(wf__json *j, const wf_dry_run *r) {
     wf__json_member_int(j, "peak_reserved_bytes", (int64_t)p->reserved);
     wf__json_member_int(j, "needs_bytes", (int64_t)p->needs);
     wf__json_member_int(j, "outside_bytes", (int64_t)p->outside);
+    wf__json_member_double(j, "memory_fraction", p->share);
     wf__json_member_int(j, "out_of_memory", p->out_of_memory);
     wf__json_member_int(j, "frees_that_waited", p->deferred);
     wf__json_member_bool(j, "replay_exact", p->exact);

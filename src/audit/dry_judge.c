@@ -150,6 +150,7 @@ void wf_dry_free(wf_dry_run *run) {
   wf__release(run->storages.at);
   wf__release(run->steps.at);
   wf__release(run->processes.at);
+  wf__release(run->shares.at);
   wf__release(run->notes.at);
   wf__release(run->places.at);
   wf__release(run->lines.at);

@@ -58,6 +58,13 @@ typedef struct wf__dry_storage {
   uint8_t role;
 } wf__dry_storage;
 
+/* What a process let itself have of a device's memory, 0 to 1; the last of them counts. */
+typedef struct wf__dry_share {
+  uint32_t process;
+  int32_t device;
+  double of_memory;
+} wf__dry_share;
+
 typedef struct wf__dry_process {
   int64_t pid, runtime, steps;
   int64_t memory_bytes, context_bytes, major, minor; /* of the device that it saw; 0: nothing was recorded of it */
@@ -86,6 +93,7 @@ typedef struct wf__dry_place {
   uint64_t needs;                           /* least memory with which nothing fails */
   uint64_t outside;                         /* bytes asked of the driver past PyTorch's allocator */
   char *conf;                               /* settings of the allocator, as recorded */
+  double share;                             /* of the device's memory, that it lets itself have */
   wf_allocator_ties ties;
   bool exact; /* the replay did what the program's own allocator did */
 } wf__dry_place;
@@ -161,6 +169,7 @@ struct wf_dry_run {
   WF__GROWING(wf__dry_storage) storages;
   WF__GROWING(int64_t) steps; /* time in microseconds at which each ended */
   WF__GROWING(wf__dry_process) processes;
+  WF__GROWING(wf__dry_share) shares;
   WF__GROWING(uint32_t) notes; /* strings */
   WF__GROWING(wf__dry_place) places;
   WF__GROWING(wf__dry_line) lines; /* of the main process, the worst first */
@@ -186,6 +195,10 @@ wf_status wf__dry_read_rows(wf_dry_run *run);
 wf_status wf__dry_find_roles(wf_dry_run *run);
 /* Whether the process ran as this very device, so that what happened there needs no replay. */
 bool wf__dry_ran_as(const wf__dry_process *process, const wf_dry_device *device);
+/* What is left of the device to PyTorch in that process, if no other uses it: less than all but the driver's where it lets itself have less. */
+uint64_t wf__dry_whole_room(const wf__dry_place *place, const wf_dry_device *device);
+/* Whether it lets itself have less than it could. */
+bool wf__dry_is_limited(const wf__dry_place *place, const wf_dry_device *device);
 /* Whether both use the same device of the machine, and at a time: a process that ended has given all back. */
 bool wf__dry_shares(const wf_dry_run *run, const wf__dry_place *a, const wf__dry_place *b);
 /* The device that the main process ran as, for people: by the name it was asked for, else "t4 with 14.56 GiB". */

@@ -213,6 +213,10 @@ static wf_status add_role(reader *r, const fields *f) {
     p->finish_text = f->text;
     p->steps = f->steps;
     p->end_us = f->time_us;
+  } else if (!strcmp(kind, "fraction")) {
+    wf__dry_share *share = WF__SNAP_ADD(r->run->shares);
+    if (!share) return WF_NO_MEMORY;
+    *share = (wf__dry_share){r->process, (int32_t)f->device, strtod(wf__dry_string(r->run, f->text), NULL)};
   } else if (!strcmp(kind, "note")) {
     uint32_t *note = WF__SNAP_ADD(r->run->notes);
     if (!note) return WF_NO_MEMORY;

@@ -127,6 +127,14 @@ static const char *why_unknown(const wf_dry_run *r, const wf__dry_answer *a) {
   return ended ? "" : ": it ended before";
 }
 
+static void put_limit_of_its_own(const page *p, const wf__dry_answer *a) {
+  const wf__dry_place *place = &p->run->places.at[a->place];
+  char bytes[WF__UNIT_TEXT];
+  if (wf__dry_is_limited(place, a->device))
+    say(p, "             ", "the program lets itself have no more than %s of it: per_process_memory_fraction is %g",
+        bytes_of(wf__dry_whole_room(place, a->device), bytes), place->share);
+}
+
 static void put_answer(const page *p, const wf__dry_answer *a) {
   char memory[WF__UNIT_TEXT], room[WF__UNIT_TEXT], needs[WF__UNIT_TEXT], spare[WF__UNIT_TEXT], at[WF__SITE_TEXT + 4];
   char why[1024], step[32];
@@ -148,6 +156,7 @@ static void put_answer(const page *p, const wf__dry_answer *a) {
     else if (line)
       say(p, "             ", "out of memory %s %s%s", step_text(&r->detail, a->failure, step), line,
           caught ? "; the program caught that" : "");
+    put_limit_of_its_own(p, a);
   }
 }
 
@@ -171,7 +180,7 @@ static void put_answers(const page *p) {
     say(p, "  ", "%zu processes share this GPU, each with a context of its own: what one needs isn't for the others.",
         sharers);
   if (r->answers[0].fit == WF__DRY_FITS_NOT && place->out_of_memory &&
-      wf__dry_ran_as(wf__dry_main(r), r->answers[0].device))
+      !wf__dry_is_limited(place, r->answers[0].device) && wf__dry_ran_as(wf__dry_main(r), r->answers[0].device))
     say(p, "  ", "%s; with --mem 1TiB it gets what it asks for, and shows what it needs in all.",
         wf__dry_caught(r, &r->answers[0]) ? "It caught that" : "It ended there");
 }

@@ -136,6 +136,17 @@ static wf_status run(searcher *s) {
   return WF_OK;
 }
 
+/* Takes the share of the memory out of settings: whoever says what could be had means what the share left. */
+static void drop_fraction(char *conf) {
+  static const char key[] = "per_process_memory_fraction";
+  for (char *at = conf ? strstr(conf, key) : NULL; at; at = strstr(conf, key)) {
+    size_t n = strcspn(at, ",");
+    if (at[n]) n++;
+    else if (at > conf) at--, n++;
+    memmove(at, at + n, strlen(at + n) + 1);
+  }
+}
+
 /* The text as it was set; else one made of the fields. */
 static char *recorded_conf(const wf__history *h) {
   const wf__snap_settings *s = &h->snapshot->settings;
@@ -172,6 +183,8 @@ wf_replay *wf_replay_history(const wf_snapshot *snapshot, const wf_replay_option
   if (!status) {
     r->name = wf__strdup(snapshot->name);
     r->recorded_conf = recorded_conf(&h);
+    if (o.recorded_memory > 0 && h.conf.garbage_collection <= 0)
+      drop_fraction(r->recorded_conf); /* which garbage goes by */
     r->is_log = snapshot->is_log;
     r->conf_known = h.conf_known;
     r->conf_bad = h.conf_bad;

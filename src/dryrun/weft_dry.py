@@ -243,6 +243,7 @@ class _Watch:
         self.record = torch.cuda.memory._record_memory_history
         torch.cuda._lazy_call(self._cuda_begins)
         torch.cuda.memory._record_memory_history = self._record_asked
+        self.limit, torch._C._cuda_setMemoryFraction = torch._C._cuda_setMemoryFraction, self._limit_asked
         from torch.optim.optimizer import register_optimizer_step_post_hook
 
         register_optimizer_step_post_hook(self._step_ended)
@@ -269,6 +270,11 @@ class _Watch:
 
     def _record_asked(self, *args, **kwargs):
         self._note("the program records memory history itself; the dry run's recording goes on in its place")
+
+    def _limit_asked(self, fraction, device):
+        self.limit(fraction, device)
+        self.rows.put(kind="fraction", device=device, text=repr(fraction))
+        self.rows.flush()
 
     def _note(self, text):
         self.rows.put(kind="note", text=text)

@@ -117,6 +117,28 @@ static void a_cache_emptied_where_memory_was_left_is_told_from_a_request_without
   }
 }
 
+static void a_share_of_memory_is_none_where_the_memory_is_said(void **state) {
+  static const char *const recorded[] = {"per_process_memory_fraction:0.5",
+                                         "max_split_size_mb:200,per_process_memory_fraction:0.5",
+                                         "per_process_memory_fraction:0.5,max_split_size_mb:200"};
+  for (int i = 0; i < 3; i++) {
+    maker m;
+    maker_open(&m, recorded[i], 0, WF_TIES_AGE);
+    assert_ok(wf_allocator_set_fraction(m.allocator, 1));
+    maker_alloc(&m, 60 * MIB, 0, 0);
+    maker_write(&m, path);
+    maker_close(&m);
+    wf_snapshot *s = wf_snapshot_read(path, NULL);
+    wf_replay_options o = {.device = -1, .memory = 64 * MIB, .recorded_memory = 64 * MIB};
+    wf_replay *r = replay(s, &o);
+    assert_string_equal(r->recorded_conf, i ? "max_split_size_mb:200" : "");
+    assert_int_equal(r->rows.at[0].needs, 60 * MIB);
+    assert_false(r->rows.at[0].limited.failures);
+    wf_replay_free(r);
+    wf_snapshot_free(s);
+  }
+}
+
 static void a_history_from_the_middle_is_played_but_for_lengths_that_cannot_be_seen(void **state) {
   for (uint32_t i = 0; i < 4; i++) {
     wf_snapshot *s = record(confs[i], 0, WF_TIES_ADDRESS, 111 + i, true);
@@ -221,6 +243,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_whole_history_is_played_exactly),
     cmocka_unit_test(refusals_of_the_driver_are_found_in_what_was_given_back),
     cmocka_unit_test(a_cache_emptied_where_memory_was_left_is_told_from_a_request_without),
+    cmocka_unit_test(a_share_of_memory_is_none_where_the_memory_is_said),
     cmocka_unit_test(a_history_from_the_middle_is_played_but_for_lengths_that_cannot_be_seen),
     cmocka_unit_test(the_least_memory_and_the_settings_that_need_less_are_found),
     cmocka_unit_test(a_request_that_failed_is_asked_for_again),

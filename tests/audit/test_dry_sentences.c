@@ -75,6 +75,31 @@ static void what_comes_behind_the_last_step_is_in_none(void **state) {
   wf_dry_free(run);
 }
 
+/* A sixteenth of a GiB, and of two: there it isn't known what would have come. */
+static void a_program_that_lets_itself_have_less_is_told_so(void **state) {
+  static const wf_dry_device devices[] = {{"2GiB", (int64_t)2 << 30, 64 << 20, 8, 0},
+                                          {"1GiB", 1 << 30, 64 << 20, 8, 0}};
+  begin_process(7, 64 * MIB);
+  fprintf(roles, "{\"kind\":\"fraction\",\"device\":0,\"text\":\"0.5\"}\n");
+  fprintf(roles, "{\"kind\":\"fraction\",\"device\":0,\"text\":\"0.0625\"}\n");
+  fprintf(roles, "{\"kind\":\"fraction\",\"device\":1,\"text\":\"1.0\"}\n");
+  maker_alloc(&m, 40 * MIB, 0, TRAIN);
+  assert_null(maker_alloc(&m, 40 * MIB, 0, MODEL));
+  end_process(7, "oom", "OutOfMemoryError: CUDA out of memory.", 0);
+  wf_dry_run *run = read_run(devices, 2, 1);
+  assert_int_equal(run->answers[0].fit, WF__DRY_FIT_UNKNOWN);
+  assert_int_equal(run->answers[0].room, 128 * MIB);
+  assert_int_equal(run->answers[1].fit, WF__DRY_FITS_NOT);
+  assert_int_equal(run->answers[1].room, 64 * MIB);
+  char *text = wf_dry_text(run, 200), *json = wf_dry_json(run, 0);
+  assert_non_null(strstr(text, "no more than 64.00 MiB of it: per_process_memory_fraction is 0.0625"));
+  assert_null(strstr(text, "--mem 1TiB"));
+  assert_non_null(strstr(json, "\"memory_fraction\":0.0625"));
+  wf_report_release(text);
+  wf_report_release(json);
+  wf_dry_free(run);
+}
+
 static void find_end(void *context, const char *text) {
   size_t n = strlen(text);
   if (n > 3000 && !strcmp(text + n - 8, " the end")) *(bool *)context = true;
@@ -97,6 +122,7 @@ static const struct CMUnitTest tests[] = {
     DRY_TEST(processes_that_may_be_too_large_together_ended_nowhere),
     DRY_TEST(processes_one_after_the_other_share_nothing),
     DRY_TEST(what_comes_behind_the_last_step_is_in_none),
+    DRY_TEST(a_program_that_lets_itself_have_less_is_told_so),
     DRY_TEST(what_is_not_known_is_said_to_its_end_however_long),
 };
 

@@ -55,6 +55,8 @@ ok "with every statistic as it is under the watching" sh -c '"$4" dry-run --json
 ok "too small a GPU" dry small 1 --mem 500MiB -- "$python" "$programs/mlp.py"
 ok "ends out of memory, by PyTorch's words" grep -q "OutOfMemoryError: CUDA out of memory" "$work/small.said"
 ok "and says so" holds "$work/small.json" "d['program']['ended'] == 'oom' and d['devices'][0]['fits'] == 'no' and d['verdict'] == 'broken'"
+ok "a program that lets itself have less" dry fraction 1 -- "$python" -c 'import torch; torch.cuda.set_per_process_memory_fraction(0.0625); torch.ones(3 << 29, device="cuda")'
+ok "is told so" holds "$work/fraction.json" "d['places'][0]['memory_fraction'] == 0.0625 and d['devices'][0]['fits'] == 'no' and d['devices'][0]['room_bytes'] == d['devices'][0]['memory_bytes'] // 16"
 ok "of several sizes each has its answer" dry sizes 1 --mem 8GiB --mem 1060MiB --mem 600MiB -- "$python" "$programs/mlp.py"
 ok "from one run" holds "$work/sizes.json" "[x['fits'] for x in d['devices']] == ['yes', 'yes', 'no']"
 
