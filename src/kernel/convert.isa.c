@@ -65,6 +65,8 @@ TO_EACH(WF_PAIR)
 static void F16_to_F32(void *dst, const void *src, int64_t n) { wf__half_to_float(dst, src, n); }
 static void F32_to_F16(void *dst, const void *src, int64_t n) { wf__float_to_half(dst, src, n); }
 
+static void to_BF16(void *dst, const void *src, int64_t n) { wf__float_to_bfloat(dst, src, n); }
+
 static inline void through_f32(char *dst, size_t dst_size, const char *src, size_t src_size, int64_t n,
                                wf__convert_fn in, wf__convert_fn out) {
   float block[BLOCK];
@@ -111,5 +113,6 @@ void WFK(wf__convert)(wf__kernels *table) {
 #undef WF_TYPE
   table->convert[WF_F16][WF_F32] = F16_to_F32;
   table->convert[WF_F32][WF_F16] = F32_to_F16;
+  table->convert[WF_F32][WF_BF16] = to_BF16;
   for (int d = 0; d < WF_DTYPE_COUNT; d++) table->convert[d][d] = same[d];
 }

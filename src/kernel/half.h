@@ -39,17 +39,23 @@ static inline void wf__half_to_float(float *dst, const uint16_t *src, int64_t n)
   for (; i < n; i++) dst[i] = wf__half_widen(src[i]);
 }
 
+#if defined(__AVX512F__)
+/* Whether one of 32 numbers is NaN: then the loops that take one at a time do them, as instructions would keep its payload, and the rule here is
+ * one NaN, as elsewhere. */
+static inline int wf__has_nan(__m512 a, __m512 b) { return _mm512_cmp_ps_mask(a, b, _CMP_UNORD_Q) != 0; }
+#endif
+
 static inline void wf__float_to_half(uint16_t *dst, const float *src, int64_t n) {
   int64_t i = 0;
-  /* The instructions keep a NaN's payload; the rule here is one NaN, as elsewhere. */
 #if defined(__AVX512F__)
-  for (; i + 16 <= n; i += 16) {
-    __m512 v = _mm512_loadu_ps(src + i);
-    __mmask16 nan = _mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q);
-    __m512i quiet = _mm512_or_si512(_mm512_and_si512(_mm512_castps_si512(v), _mm512_set1_epi32(INT32_MIN)),
-                                    _mm512_set1_epi32(0x7fc00000));
-    v = _mm512_mask_mov_ps(v, nan, _mm512_castsi512_ps(quiet));
-    _mm256_storeu_si256((__m256i *)(dst + i), _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+  for (; i + 32 <= n; i += 32) {
+    __m512 a = _mm512_loadu_ps(src + i), b = _mm512_loadu_ps(src + i + 16);
+    if (wf__has_nan(a, b)) {
+      for (int64_t k = i; k < i + 32; k++) dst[k] = wf__half_narrow(src[k]);
+      continue;
+    }
+    _mm256_storeu_si256((__m256i *)(dst + i), _mm512_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+    _mm256_storeu_si256((__m256i *)(dst + i + 16), _mm512_cvtps_ph(b, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
   }
 #elif defined(__F16C__)
   for (; i + 8 <= n; i += 8) {
@@ -69,6 +75,32 @@ static inline uint16_t wf__bfloat_narrow(float f) {
   uint32_t u = wf__f32_bits(f);
   uint32_t rounded = (u + 0x7fffu + ((u >> 16) & 1)) >> 16;
   return (uint16_t)((u & 0x7fffffffu) > 0x7f800000u ? 0x7fc0u : rounded);
+}
+
+#if defined(__AVX512F__)
+/* Its upper half is the rounded number. */
+static inline __m512i wf__bfloat_rounded(__m512 v) {
+  __m512i bits = _mm512_castps_si512(v), odd = _mm512_and_si512(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(1));
+  return _mm512_add_epi32(_mm512_add_epi32(bits, _mm512_set1_epi32(0x7fff)), odd);
+}
+#endif
+
+static inline void wf__float_to_bfloat(uint16_t *dst, const float *src, int64_t n) {
+  int64_t i = 0;
+#if defined(__AVX512F__)
+  static const uint16_t upper[32] = {1,  3,  5,  7,  9,  11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31,
+                                     33, 35, 37, 39, 41, 43, 45, 47, 49, 51, 53, 55, 57, 59, 61, 63};
+  const __m512i halves = _mm512_loadu_si512(upper);
+  for (; i + 32 <= n; i += 32) {
+    __m512 a = _mm512_loadu_ps(src + i), b = _mm512_loadu_ps(src + i + 16);
+    if (wf__has_nan(a, b)) {
+      for (int64_t k = i; k < i + 32; k++) dst[k] = wf__bfloat_narrow(src[k]);
+      continue;
+    }
+    _mm512_storeu_si512(dst + i, _mm512_permutex2var_epi16(wf__bfloat_rounded(a), halves, wf__bfloat_rounded(b)));
+  }
+#endif
+  WF__VECTOR_LOOP for (int64_t k = i; k < n; k++) dst[k] = wf__bfloat_narrow(src[k]);
 }
 
 #endif

@@ -34,6 +34,28 @@ static inline V tanh_of(V x) {
 }
 LANES_UNARY(TANH, tanh_of(x))
 
+/* Slopes, by the sigmoid and what it lacks to 1, which a subtraction would lose. */
+static inline V sigmoid_of(V x, V *lacking) {
+  V e = wf__exp_f64s(-size_of(x)), near = 1.0 / (1.0 + e), far = e * near;
+  *lacking = wf__choose_f64(x > (V){0}, far, near);
+  return wf__choose_f64(x > (V){0}, near, far);
+}
+static inline V silu_slope(V x) {
+  V lacking, sigmoid = sigmoid_of(x, &lacking);
+  return sigmoid * wf__fma_f64(x, lacking, (V){0} + 1.0);
+}
+static inline V gelu_tanh_slope(V x) {
+  V lacking, sigmoid = sigmoid_of(gelu_twice_f64(x), &lacking);
+  V inner = 1.59576912160573071 * wf__fma_f64(x * x, (V){0} + 3 * 0.044715, (V){0} + 1.0);
+  return sigmoid * wf__fma_f64(x * inner, lacking, (V){0} + 1.0);
+}
+static inline V softplus_slope(V scaled, double threshold) {
+  return wf__choose_f64(scaled > threshold, (V){0} + 1.0, 1.0 / (1.0 + wf__exp_f64s(-scaled)));
+}
+LANES_BINARY(SILU_BACKWARD, x *silu_slope(y))
+LANES_BINARY(GELU_TANH_BACKWARD, x *gelu_tanh_slope(y))
+LANES_BINARY(SOFTPLUS_BACKWARD, x *softplus_slope(y * a->f[0], a->f[1]))
+
 /* The error function by series of Chebyshev's polynomials, of 50 digits, cut off and sorted by powers. It needs the rest of a square. */
 #if defined(__FMA__)
 static inline V series(const double *term, int terms, V x) {
@@ -162,7 +184,8 @@ void WFK(wf__pointwise_f64)(wf__kernels *table) {
   exact_f64(entry);
 #define WF_OP(NAME) entry[WF__PW_##NAME] = NAME##_f64;
   /* clang-format off */
-  WF_OP(EXP) WF_OP(EXPM1) WF_OP(SIGMOID) WF_OP(SILU) WF_OP(GELU_TANH) WF_OP(TANH) WF_OP(ELU)
+  WF_OP(EXP) WF_OP(EXPM1) WF_OP(SIGMOID) WF_OP(SILU) WF_OP(GELU_TANH) WF_OP(TANH) WF_OP(ELU) WF_OP(SILU_BACKWARD)
+  WF_OP(GELU_TANH_BACKWARD) WF_OP(SOFTPLUS_BACKWARD)
 #if defined(__FMA__)
   WF_OP(ERF) WF_OP(GELU) WF_OP(GELU_BACKWARD)
 #endif

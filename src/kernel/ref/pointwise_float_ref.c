@@ -80,7 +80,7 @@ FLOOR_DIVIDE(double)
   X(GE, uint8_t, x >= y) X(LOGICAL_AND, uint8_t, x != 0 && y != 0) X(LOGICAL_OR, uint8_t, x != 0 || y != 0) \
   X(LOGICAL_XOR, uint8_t, (x != 0) != (y != 0)) X(THRESHOLD_BACKWARD, T, y <= a->f[0] ? 0 : x) \
   X(SIGMOID_BACKWARD, T, x * (1 - y) * y) X(TANH_BACKWARD, T, x * (1 - y * y)) X(GELU_BACKWARD, T, x * gelu_slope(y)) \
-  X(GELU_TANH_BACKWARD, T, x * gelu_tanh_slope(y)) X(SILU_BACKWARD, T, x * sigmoid(y) * (1 + y * (1 - sigmoid(y)))) \
+  X(GELU_TANH_BACKWARD, T, x * gelu_tanh_slope(y)) X(SILU_BACKWARD, T, x * sigmoid(y) * (1 + y * sigmoid(-y))) \
   X(ELU_BACKWARD, T, x * elu_slope(y, a)) \
   X(SOFTPLUS_BACKWARD, T, y * a->f[0] > a->f[1] ? x : x * sigmoid(y * a->f[0])) X(LEAKY_RELU_BACKWARD, T, y > 0 ? x : x * a->f[0]) \
   X(HARDTANH_BACKWARD, T, y <= a->f[0] || y >= a->f[1] ? 0 : x) \
