@@ -89,13 +89,14 @@ static bool is_one_element(const wf_plan *plan, const wf_operand *o) {
   return true;
 }
 
-/* One number as the second operand beside halves, given as such or in a tensor of any dtype: PyTorch multiplies and divides by it in f32.
- * Everything else is rounded first. */
+/* One number as the second operand beside halves, given as such or in a tensor of any dtype: PyTorch multiplies and divides by it in f32, as by
+ * lerp's weight when that is a number. Everything else is rounded first. */
 static bool is_wide_number(const wf_plan *plan, int k) {
   int op = plan->op;
   bool scales = op == WF__PW_MUL || op == WF__PW_DIV || op == WF__PW_DIV_TRUNC || op == WF__PW_DIV_FLOOR;
   const wf_operand *o = &plan->operand[k + 1];
-  return scales && k == 1 && (k + 1 >= plan->operands || !o->data || is_one_element(plan, o));
+  bool number = k + 1 >= plan->operands || !o->data;
+  return op == WF__PW_LERP ? k == 2 && number : scales && k == 1 && (number || is_one_element(plan, o));
 }
 
 /* The number in place of input k, as an element of what the kernel reads. */

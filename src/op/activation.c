@@ -36,6 +36,14 @@ static wf_tensor *choose_or_zero(wf_tensor *condition, wf_tensor *yes) {
 static wf_tensor *times(const wf_tensor *t, double k) { return wf_mul_scalar(t, wf_float(k)); }
 static wf_tensor *plus(const wf_tensor *t, double k) { return wf_add_scalar(t, wf_float(k)); }
 
+/* Halves are computed with parameters of f32. */
+static wf_status check_parameters(const wf_scalar *number, wf_dtype compute) {
+  if (compute == WF_F64 || !wf_dtype_is_float(compute)) return WF_OK;
+  for (int i = 0; i < 2; i++)
+    if (number[i].kind) WF__TRY(wf__scalar_check_fits(number[i], WF_F32));
+  return WF_OK;
+}
+
 /* ACTIVATION(name, kernel operator, derivative's kernel, dtypes, text for refused dtypes, node, what is kept, derivative written out).
  * In the last: g the gradient, x what was kept, number the forward's numbers. */
 #define KEEP_X .keep = {WF__FOR_0}
@@ -53,8 +61,13 @@ static wf_tensor *plus(const wf_tensor *t, double k) { return wf_add_scalar(t, w
     return wf__self.pending;                                                                  \
   }                                                                                           \
   static const wf__node_class name##_class = {node_name, name##_apply, NULL};                 \
-  static const wf__pw_def name##_def = {                                                      \
-      .op = WF__PW_##OP, .inputs = 1, .allow = WF__PW_##allow_, .kernel = kernel_, .derivative = &name##_class, kept};
+  static const wf__pw_def name##_def = {.op = WF__PW_##OP,                                    \
+                                        .inputs = 1,                                          \
+                                        .allow = WF__PW_##allow_,                             \
+                                        .check = check_parameters,                            \
+                                        .kernel = kernel_,                                    \
+                                        .derivative = &name##_class,                          \
+                                        kept};
 
 /* ---- relu ---------------------------------------------------------------------------------------------------------------------- */
 
@@ -166,20 +179,22 @@ ACTIVATION(hardtanh, HARDTANH, HARDTANH_BACKWARD, NO_BOOL, "Bool inputs not supp
            "HardtanhBackward0", 0, KEEP_X_AND_STRIDES,
            choose_or_zero(wf_logical_and(wf_gt_scalar(x, number[0]), wf_lt_scalar(x, number[1])), g))
 
-/* The bounds in self's dtype: integers cut their fractions off, unsigned ones may have negative bounds. */
-static wf_scalar bound(wf_scalar s, wf_dtype dtype) {
-  if (wf_dtype_is_float(dtype)) return wf__number_as(s, dtype);
-  int64_t whole = wf__scalar_int(s);
-  return wf_int(dtype == WF_U8 && whole < 0 ? 0 : whole);
+/* Bounds of integers have no fractions. */
+static wf_status bound(wf_scalar *s, wf_dtype dtype) {
+  if (wf_dtype_is_float(dtype)) return WF_OK;
+  WF__TRY(wf__scalar_check_fits(*s, WF_I64));
+  *s = wf_int(wf__scalar_int(*s));
+  return WF_OK;
 }
 
 static wf_status hardtanh_numbers(const wf_tensor *self, wf_scalar min_val, wf_scalar max_val, wf_scalar number[4]) {
   WF__TRY(wf__require_tensors("hardtanh", &self, 1));
-  WF__CHECK(wf__scalar_double(min_val) <= wf__scalar_double(max_val), WF_VALUE,
+  WF__CHECK(!(wf__scalar_double(min_val) > wf__scalar_double(max_val)), WF_VALUE,
             "min_val cannot be greater than max_val");
-  number[0] = bound(min_val, (wf_dtype)self->dtype);
-  number[1] = bound(max_val, (wf_dtype)self->dtype);
-  return WF_OK;
+  if (self->dtype == WF_BOOL) return WF_OK; /* refused later, in PyTorch's words */
+  WF__TRY(bound(&min_val, (wf_dtype)self->dtype));
+  WF__TRY(bound(&max_val, (wf_dtype)self->dtype));
+  return wf__clamp_numbers(min_val, max_val, (wf_dtype)self->dtype, number);
 }
 
 wf_tensor *wf_hardtanh(const wf_tensor *self, wf_scalar min_val, wf_scalar max_val) {

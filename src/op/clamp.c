@@ -139,19 +139,23 @@ static wf_dtype result_of(const wf_tensor *self, wf__operand_arg min, wf__operan
 
 static bool is_nan(wf_scalar s) { return s.kind == WF_SCALAR_FLOAT && s.as.f != s.as.f; }
 
-/* The kernel has them in the dtype of the result. over: it is written there. Beside NaN, which the result is then, the other may be anything. */
+wf_status wf__clamp_numbers(wf_scalar min, wf_scalar max, wf_dtype result, wf_scalar number[4]) {
+  if (is_nan(min) || is_nan(max)) {
+    number[0] = number[1] = is_nan(min) ? min : max;
+    return WF_OK;
+  }
+  WF__TRY(bound("min", false, min, result, &number[0]));
+  return bound("max", true, max, result, &number[1]);
+}
+
+/* over: the result is written there. */
 static wf_status bounds(const wf_tensor *self, wf__operand_arg min, wf__operand_arg max, bool over,
                         wf_scalar number[4]) {
   wf_dtype result = result_of(self, min, max);
   WF__CHECK(!over || wf_can_cast(result, (wf_dtype)self->dtype), WF_RUNTIME,
             "result type %s can't be cast to the desired output type %s", wf__scalar_type_text(result),
             wf__cpp_type_text((wf_dtype)self->dtype));
-  if (is_nan(min.scalar) || is_nan(max.scalar)) {
-    number[0] = number[1] = is_nan(min.scalar) ? min.scalar : max.scalar;
-    return WF_OK;
-  }
-  WF__TRY(bound("min", false, min.scalar, result, &number[0]));
-  return bound("max", true, max.scalar, result, &number[1]);
+  return wf__clamp_numbers(min.scalar, max.scalar, result, number);
 }
 
 static wf_tensor *clamp(const wf_tensor *self, wf__operand_arg min, wf__operand_arg max) {

@@ -85,6 +85,9 @@ void wf__warn_of_overlap(const wf_tensor *self, const char *op, const char *exam
 /* The same written to dst, which is resized when its shape differs. name: for texts. */
 wf_status wf__pw_into(const char *name, const wf__pw_def *def, wf_tensor *dst, const wf__operand_arg *in,
                       const wf_scalar *number);
+/* The bounds of a clamp in the dtype of its result, as its kernel wants them: one that is beyond bounds nothing, or is refused. Beside NaN,
+ * which the result is then, the other may be anything. */
+wf_status wf__clamp_numbers(wf_scalar min, wf_scalar max, wf_dtype result, wf_scalar number[4]);
 /* Error unless every one of the n arguments is a tensor. */
 wf_status wf__require_tensors(const char *name, const wf_tensor *const *tensors, int n);
 

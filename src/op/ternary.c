@@ -2,6 +2,12 @@
 #include "base/convert.h"
 #include "op/op.h"
 
+/* Halves are computed with a weight or value of f32. */
+static wf_status check_value(const wf_scalar *number, wf_dtype compute) {
+  bool half = compute == WF_F16 || compute == WF_BF16;
+  return number[0].kind ? wf__scalar_check_fits(number[0], half ? WF_F32 : compute) : WF_OK;
+}
+
 /* ---- where ---------------------------------------------------------------------------------------------------------------- */
 
 static wf_status where_apply(wf__node *node, wf_tensor *const *grad, wf_tensor **out) {
@@ -216,8 +222,7 @@ static wf_status check_lerp(const wf_tensor *self, const wf_tensor *end, wf__ope
             wf__cpp_type_text((wf_dtype)self->dtype), wf__cpp_type_text((wf_dtype)end->dtype));
   if (!weight.tensor) {
     WF__CHECK(weight.scalar.kind, WF_TYPE, "lerp(): argument 'weight' must be Number, not NoneType");
-    return wf_dtype_is_float((wf_dtype)self->dtype) ? wf__scalar_check_fits(weight.scalar, (wf_dtype)self->dtype)
-                                                    : WF_OK;
+    return wf_dtype_is_float((wf_dtype)self->dtype) ? check_value(&weight.scalar, (wf_dtype)self->dtype) : WF_OK;
   }
   WF__CHECK(weight.tensor->dtype == self->dtype || !weight.tensor->layout.ndim, WF_RUNTIME,
             "expected dtype %s for `weight` but got dtype %s", wf__cpp_type_text((wf_dtype)self->dtype),
@@ -294,12 +299,6 @@ static wf_status addcdiv_apply(wf__node *node, wf_tensor *const *grad, wf_tensor
 
 static const wf__node_class addcmul_class = {"AddcmulBackward0", addcmul_apply, NULL};
 static const wf__node_class addcdiv_class = {"AddcdivBackward0", addcdiv_apply, NULL};
-
-/* Halves are computed with a value of f32. */
-static wf_status check_value(const wf_scalar *number, wf_dtype compute) {
-  bool half = compute == WF_F16 || compute == WF_BF16;
-  return number[0].kind ? wf__scalar_check_fits(number[0], half ? WF_F32 : compute) : WF_OK;
-}
 
 static const wf__pw_def addcmul_def = {.op = WF__PW_ADDCMUL,
                                        .inputs = 3,

@@ -64,6 +64,17 @@ class Walk:
                 case.step(op, [self.tensor(case, dtype, [1] * shape[0])], **args)
                 self.write(case)
 
+    def parameters(self):
+        for dtype, edge in itertools.product(ALL, EDGES + [0.1]):
+            for op, args in (
+                ('leaky_relu', {'negative_slope': edge}), ('elu', {'alpha': edge}), ('softplus', {'beta': edge}), ('softplus', {'threshold': edge}),
+                ('hardtanh', {'min_val': edge}), ('hardtanh', {'max_val': edge}), ('lerp', {'weight': edge}),
+            ):
+                case = self.case(op)
+                x = self.small(case, dtype)
+                case.step(op, [x, x] if op == 'lerp' else [x], **args)
+                self.write(case)
+
     def no_elements(self):
         for dtype, op, args in (
             ('int8', 'pow', {'exponent': 300}), ('float16', 'pow', {'exponent': 70000}), ('uint8', 'add', {'other': 1, 'alpha': 300}),
@@ -155,7 +166,10 @@ def main():
     warnings.simplefilter('ignore')
     torch.set_num_threads(1)
     walk = Walk()
-    for part in (walk.one_number, walk.stored, walk.no_elements, walk.two_tensors, walk.three_tensors, walk.beside_halves, walk.bounds, walk.refused_first, walk.gradients):
+    for part in (
+        walk.one_number, walk.stored, walk.parameters, walk.no_elements, walk.two_tensors, walk.three_tensors, walk.beside_halves, walk.bounds,
+        walk.refused_first, walk.gradients,
+    ):
         part()
 
 
