@@ -167,6 +167,12 @@ const char *wf__dry_command(const wf_dry_run *run) {
   return wf__dry_string(run, run->typed ? run->typed : wf__dry_main(run)->argv);
 }
 
+static bool has_read(const wf_dry_run *run) {
+  for (size_t i = 0; i < run->lines.n; i++)
+    if (run->lines.at[i].sum.kind == WF__DRY_READ) return true;
+  return false;
+}
+
 bool wf__dry_caught(const wf_dry_run *run, const wf__dry_answer *a) {
   if (!run->places.n || !run->places.at[a->place].out_of_memory) return false;
   const char *finish = wf__dry_string(run, run->processes.at[run->places.at[a->place].process].finish);
@@ -307,8 +313,11 @@ const char *wf__dry_why_not(const wf_dry_run *run, char text[1024]) {
         "The program asked for no memory of a GPU. Does it choose the device by itself, or take it as an argument?");
   else if (p->finish_text)
     snprintf(text, 1024,
-             "The program ended by %.*s. What it did until then is counted, what it would have needed isn't known.",
-             length_without_stop(wf__dry_string(run, p->finish_text), 400), wf__dry_string(run, p->finish_text));
+             "The program ended by %.*s. What it did until then is counted, what it would have needed isn't known.%s",
+             length_without_stop(wf__dry_string(run, p->finish_text), 400), wf__dry_string(run, p->finish_text),
+             ended_by(run, "exception") && has_read(run)
+                 ? " It had read values of the GPU, which are zeros here: the lines that did are listed."
+                 : "");
   else if (status > 128)
     snprintf(
         text, 1024,

@@ -328,6 +328,25 @@ static void expect_reason(const char *python, const char *end, int status, const
   set_up(&none);
 }
 
+/* A program that fails for want of values is told from one that fails. */
+static void an_exception_after_values_were_read_says_so(void **state) {
+  for (int reads = 0; reads < 2; reads++) {
+    void *none = NULL;
+    char text[1024];
+    begin_process(7, 0);
+    maker_alloc(&m, 60 * MIB, 0, TRAIN);
+    if (reads) row("read", "device memory read as zeros", 0, 5, 1, 4);
+    end_process(7, "exception", "ZeroDivisionError: float division by zero", 0);
+    wf_dry_run *run = read_run(&gib, 1, 1);
+    const char *why = wf__dry_why_not(run, text);
+    assert_non_null(strstr(why, "ZeroDivisionError"));
+    assert_int_equal(strstr(why, "values of the GPU, which are zeros here") != NULL, reads);
+    wf_dry_free(run);
+    tear_down(&none);
+    set_up(&none);
+  }
+}
+
 static void what_cant_be_judged_says_why(void **state) {
   static const char end[] = "{\"kind\":\"end\",\"ended\":\"exit\"}";
   expect_reason(
@@ -501,6 +520,7 @@ static const struct CMUnitTest tests[] = {
     DRY_TEST(a_second_run_gives_the_other_end_of_the_bracket),
     DRY_TEST(bounds_are_kept_or_broken),
     DRY_TEST(memory_beside_the_allocator_counts),
+    DRY_TEST(an_exception_after_values_were_read_says_so),
     DRY_TEST(what_cant_be_judged_says_why),
     DRY_TEST(a_folder_without_a_run_is_refused),
     DRY_TEST(damaged_rows_are_passed_over_and_counted),
