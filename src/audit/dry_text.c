@@ -375,7 +375,7 @@ static void put_reads(const page *p) {
     if (!shown++) {
       title(p, "Values that were read as zeros");
       say(p, "  ",
-          "There is no GPU to compute them. What the program decides by them, sizes above all, may come out differently.");
+          "There is no GPU to compute them. Whether all of something is true (all()) is taken for true. What the program decides by them, sizes above all, may come out differently.");
     }
     wf__text_printf(p->out, "  %9s %-6s %s%s\n", wf__count_text(row->count, n), row->count == 1 ? "time" : "times",
                     place_text(r, row, p->columns - (size ? 28 : 19), at), size ? " (a size)" : "");

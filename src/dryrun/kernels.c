@@ -16,7 +16,7 @@ typedef struct kernel {
   _Atomic(const char *) shown; /* as people read it; made at the first launch */
   _Atomic(const char *) built; /* what the module has code for; made at the first launch without */
   int shared_most;             /* dynamic shared memory that was asked for */
-  atomic_int selects;          /* whether its result is a size: 0 until a launch asks, 1 or -1 */
+  atomic_int result;           /* a wf__dry_result; 0 until a launch asks */
   atomic_int code; /* whether the module has code for the device: 0 until a launch asks, 1 it has, -1 it hasn't */
 } kernel;
 
@@ -136,25 +136,33 @@ static void check_code(const void *function, int device) {
   if (k && !has_code(k)) wf__dry_count(&(wf__dry_happening){.kind = "uncoded", .what = built_for(k), .device = device});
 }
 
-/* By the names that CUB gives what nonzero, masks, unique, NMS and repeat_interleave are made of. Sums of values are other kernels. */
-static bool selects(kernel *k) {
-  static const char *const names[] = {"DeviceReduceSingleTileKernel", "DeviceSelectSweepKernel", "DeviceScanKernel",
-                                      "DeviceUniqueByKey", "DeviceReduceByKey"};
-  int known = k ? atomic_load(&k->selects) : -1;
-  if (known) return known > 0;
-  known = -1;
-  for (size_t i = 0; k->symbol && i < sizeof names / sizeof *names; i++)
-    if (strstr(k->symbol, names[i])) known = 1;
-  atomic_store(&k->selects, known);
-  return known > 0;
+/* By the names that PyTorch gives the reduction of all(), and CUB those that nonzero, masks, unique, NMS and repeat_interleave are made of. Sums
+ * of values are other kernels. */
+static wf__dry_result result_of(kernel *k) {
+  static const struct {
+    const char *name;
+    wf__dry_result result;
+  } known[] = {
+      {"and_kernel_cuda", DRY_RESULT_ALL},          {"DeviceReduceSingleTileKernel", DRY_RESULT_SIZE},
+      {"DeviceSelectSweepKernel", DRY_RESULT_SIZE}, {"DeviceScanKernel", DRY_RESULT_SIZE},
+      {"DeviceUniqueByKey", DRY_RESULT_SIZE},       {"DeviceReduceByKey", DRY_RESULT_SIZE},
+  };
+  if (!k || !k->symbol) return DRY_RESULT_VALUE;
+  int result = atomic_load(&k->result);
+  if (result) return (wf__dry_result)result;
+  result = DRY_RESULT_VALUE;
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+    if (strstr(k->symbol, known[i].name)) result = (int)known[i].result;
+  atomic_store(&k->result, result);
+  return (wf__dry_result)result;
 }
 
-static __thread bool selected __attribute__((tls_model("initial-exec"))); /* by the last kernel of this thread */
+static __thread wf__dry_result last __attribute__((tls_model("initial-exec"))); /* of this thread's kernels */
 
-bool wf__dry_selected(void) { return selected; }
+wf__dry_result wf__dry_last_result(void) { return last; }
 
 void wf__dry_launch(const void *function, void *stream) {
-  selected = selects(kernel_of(function));
+  last = result_of(kernel_of(function));
   const wf__dry_stream *on = wf__dry_stream_of(stream);
   int device = on ? wf__dry_stream_device(on) : wf__dry_current_device();
   wf__dry_contents_forget();

@@ -151,8 +151,9 @@ DRY_API int weft_dry_steps(void);
 
 /* ---- callers.c ---- */
 
-/* Whether one of the next few callers is a function with this in its (mangled) name. Takes microseconds: not for what is called all the time. */
-bool wf__dry_called_by(const char *name);
+/* Whether one of the next callers, so many of them, is a function with one of these in its (mangled) name; the last is NULL. Takes microseconds: not
+ * for what is called all the time. */
+bool wf__dry_called_by(const char *const *names, int near);
 
 /* ---- python_line.c ---- */
 
@@ -251,8 +252,14 @@ const char *wf__dry_kernel_name(const void *function);
 /* One that belongs to no function of the host. */
 void *wf__dry_kernel_named(const char *name);
 void wf__dry_launch(const void *function, void *stream);
-/* Whether this thread's last kernel was one that counts what there is (nonzero, a mask, unique), so that what is read now is a size. */
-bool wf__dry_selected(void);
+/* What a kernel computes, as far as it matters to who reads it. */
+typedef enum wf__dry_result {
+  DRY_RESULT_VALUE = 1,
+  DRY_RESULT_SIZE, /* it counts what there is: nonzero, a mask, unique */
+  DRY_RESULT_ALL   /* whether all are true */
+} wf__dry_result;
+/* Of this thread's last kernel; 0: there was none. */
+wf__dry_result wf__dry_last_result(void);
 
 /* ---- fat_binary.c ---- */
 

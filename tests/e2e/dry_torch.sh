@@ -223,6 +223,9 @@ ok "a signal" dry signal 2 -- "$python" "$programs/crash.py" signal
 ok "leaves what was counted, too" holds "$work/signal.json" "'signal 11' in d['why_not'] and any(l['kind'] == 'launch' for l in d['lines'])"
 ok "os._exit" dry leave 2 -- "$python" "$programs/crash.py" leave
 ok "leaves them as well" holds "$work/leave.json" "d['program']['exit_status'] == 3 and any(l['kind'] == 'launch' for l in d['lines'])"
+ok "checks of values" dry checks 0 -- "$python" "$programs/checks.py"
+ok "are passed" grep -q "^went on$" "$work/checks.said"
+ok "and named, as all that is read" holds "$work/checks.json" "{v['site']['line'] for v in d['values_read']} >= {5, 6, 7}"
 # A loop of many requests for memory, ended as timeout does it: the whole group is told, and the command tells the program again.
 cat >"$work/group.py" <<'END'
 import os, signal, subprocess, sys
