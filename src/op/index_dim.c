@@ -187,7 +187,8 @@ static wf_status check_add(wf__change *c) {
       "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = %s source.shape = %s",
       wf__dims_text(wf_sizes(self), a), wf__dims_text(wf_sizes(source), b));
   if (c->number.kind == WF_SCALAR_NONE) c->number = wf_int(1);
-  return WF_OK;
+  bool is_used = self->layout.ndim <= 1 || (source->layout.numel && self->layout.numel);
+  return is_used ? wf__scalar_check_fits(c->number, (wf_dtype)self->dtype) : WF_OK;
 }
 
 /* A factor other than 1 has a kernel of its own, so that halves are rounded once. */

@@ -64,6 +64,14 @@ class Walk:
                 case.step(op, [self.tensor(case, dtype, [1] * shape[0])], **args)
                 self.write(case)
 
+    def index_factors(self):
+        for dtype, edge, rest, count in itertools.product(ALL, EDGES, ([], [2]), (0, 1)):
+            case = self.case('index_add')
+            x = case.step('zeros', size=[3] + rest, dtype=dtype)[0]
+            index = self.tensor(case, 'int64', [1] * count)
+            case.step('index_add', [x, index, case.step('ones', size=[count] + rest, dtype=dtype)[0]], dim=0, alpha=edge)
+            self.write(case)
+
     def parameters(self):
         for dtype, edge in itertools.product(ALL, EDGES + [0.1]):
             for op, args in (
@@ -167,7 +175,7 @@ def main():
     torch.set_num_threads(1)
     walk = Walk()
     for part in (
-        walk.one_number, walk.stored, walk.parameters, walk.no_elements, walk.two_tensors, walk.three_tensors, walk.beside_halves, walk.bounds,
+        walk.one_number, walk.stored, walk.parameters, walk.index_factors, walk.no_elements, walk.two_tensors, walk.three_tensors, walk.beside_halves, walk.bounds,
         walk.refused_first, walk.gradients,
     ):
         part()
