@@ -276,4 +276,5 @@ ok "before the program's hours" sh -c '! grep -q hours "$1"' sh "$work/output"
 echo 'cuda = None; hip = "6.2"' >"$work/fake/torch/version.py"
 ok "so does one for ROCm" ends 2 "ROCm" env PYTHONPATH="$work/fake" "$weft" dry-run -- python3 "$work/cpu.py"
 ok "Ctrl-C is exit 130, after the report" sh -c '"$1" dry-run -- python3 -c "import os, signal, time; os.kill(os.getppid(), signal.SIGINT); time.sleep(0.2); raise KeyboardInterrupt" >"$2" 2>&1; [ $? = 130 ] && grep -q "Dry run as" "$2"' sh "$weft" "$work/interrupted"
+ok "and so is timeout's, which signals twice" sh -c 'timeout --preserve-status -s INT 2 "$1" dry-run -- python3 -c "import time; time.sleep(30)" >"$2" 2>&1; [ $? = 130 ] && grep -q "Dry run as" "$2"' sh "$weft" "$work/interrupted"
 finish

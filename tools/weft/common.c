@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <time.h>
 
 #include "weft.h"
 
@@ -86,8 +87,16 @@ int64_t peak_rss_bytes(void) {
 
 static volatile sig_atomic_t interrupts;
 
+/* A second one ends the command at once, but not that which comes together with the first: timeout signals the command and then its group. */
 static void note_interrupt(int number) {
-  if (interrupts++) {
+  enum { TOGETHER_NS = 100000000 };
+  static volatile int64_t first;
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  int64_t now = (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+  if (!interrupts++) {
+    first = now;
+  } else if (now - first >= TOGETHER_NS) {
     signal(number, SIG_DFL);
     raise(number);
   }
