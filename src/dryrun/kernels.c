@@ -136,14 +136,14 @@ static void check_code(const void *function, int device) {
   if (k && !has_code(k)) wf__dry_count(&(wf__dry_happening){.kind = "uncoded", .what = built_for(k), .device = device});
 }
 
-/* By the names that PyTorch gives the reduction of all(), and CUB those that nonzero, masks, unique, NMS and repeat_interleave are made of. Sums
+/* By the names that PyTorch gives the reduction of all() (with the length, as others end in the same), and CUB those that nonzero, masks, unique, NMS and repeat_interleave are made of. Sums
  * of values are other kernels. */
 static wf__dry_result result_of(kernel *k) {
   static const struct {
     const char *name;
     wf__dry_result result;
   } known[] = {
-      {"and_kernel_cuda", DRY_RESULT_ALL},          {"DeviceReduceSingleTileKernel", DRY_RESULT_SIZE},
+      {"15and_kernel_cuda", DRY_RESULT_ALL},        {"DeviceReduceSingleTileKernel", DRY_RESULT_SIZE},
       {"DeviceSelectSweepKernel", DRY_RESULT_SIZE}, {"DeviceScanKernel", DRY_RESULT_SIZE},
       {"DeviceUniqueByKey", DRY_RESULT_SIZE},       {"DeviceReduceByKey", DRY_RESULT_SIZE},
   };

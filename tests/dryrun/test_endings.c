@@ -150,7 +150,7 @@ static void sizes_that_were_read_are_told_from_values(void **state) {
   int status;
   json_t *rows = run_child("select", &status);
   assert_int_equal(status, 0);
-  expect(rows, "read", "device memory read as zeros", 0, 4, 4 + 64 + 4 + 4);
+  expect(rows, "read", "device memory read as zeros", 0, 5, 4 + 64 + 4 + 1 + 4);
   expect(rows, "read", "size read as zero", 0, 1, 8);
   expect(rows, "read", "test read as true", 0, 1, 1);
   expect(rows, "limit", "sizes that depend on values", 0, 1, 0);
@@ -361,13 +361,14 @@ static void child_blocks(void) {
   if (!mkfifo(path, 0600)) raise(SIGTERM);
 }
 
-/* Two kernels, one of which counts what a mask selects; after each of them something is read. */
+/* A sum, one that counts what a mask selects, one of all(), one that ands element by element; after each something is read. */
 static void child_selects(void) {
-  char sum, selection, all, host[64];
+  char sum, selection, all, each, host[64];
   void *a;
   __cudaRegisterFunction(__cudaRegisterFatBinary(NULL), &sum, NULL, "_ZN2at6native13reduce_kernelE");
   __cudaRegisterFunction(__cudaRegisterFatBinary(NULL), &selection, NULL, "_ZN3cub23DeviceSelectSweepKernelE");
   __cudaRegisterFunction(__cudaRegisterFatBinary(NULL), &all, NULL, "_ZN2at6native15and_kernel_cudaE");
+  __cudaRegisterFunction(__cudaRegisterFatBinary(NULL), &each, NULL, "_ZN2at6native23logical_and_kernel_cudaE");
   cudaMalloc(&a, 64);
   cudaLaunchKernel(&sum, (dim3){1, 1, 1}, (dim3){1, 1, 1}, NULL, 0, NULL);
   cudaMemcpy(host, a, 4, 2);
@@ -378,6 +379,9 @@ static void child_selects(void) {
   cudaMemcpy(host, a, 1, 2);
   if (host[0] != 1) _exit(9);
   cudaMemcpy(host, a, 4, 2); /* several at a time */
+  if (host[0] != 0) _exit(9);
+  cudaLaunchKernel(&each, (dim3){1, 1, 1}, (dim3){1, 1, 1}, NULL, 0, NULL);
+  cudaMemcpy(host, a, 1, 2);
   if (host[0] != 0) _exit(9);
   cudaLaunchKernel(&sum, (dim3){1, 1, 1}, (dim3){1, 1, 1}, NULL, 0, NULL);
   cudaMemcpy(host, a, 4, 2);
