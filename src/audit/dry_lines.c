@@ -37,7 +37,7 @@ static int64_t steady_steps(const wf__dry_process *p, int64_t *warm) {
 }
 
 static bool in_steady(const wf__dry_row *row, int64_t warm, int64_t steady) {
-  return steady ? row->step >= warm && row->step < warm + steady : true;
+  return !steady || (row->step >= warm && row->step < warm + steady && !row->lone);
 }
 
 static int by_place(const wf__dry_row *x, const wf__dry_row *y) {
@@ -49,17 +49,31 @@ static int by_place(const wf__dry_row *x, const wf__dry_row *y) {
   return x->what < y->what ? -1 : 1;
 }
 
+static int by_place_and_step(const void *a, const void *b) {
+  const wf__dry_row *x = *(wf__dry_row *const *)a, *y = *(wf__dry_row *const *)b;
+  int order = by_place(x, y);
+  return order ? order : (x->step > y->step) - (x->step < y->step);
+}
+
 /* Allocators keep what they got: what a line asks of the driver in one step alone came late, as the first .item() asks for the memory that all of them
  * read by; it doesn't go on. */
-static bool is_of_steady(const wf_dry_run *run, const wf__dry_process *p, const wf__dry_row *row, int64_t warm,
-                         int64_t steady) {
-  bool of_steady = in_steady(row, warm, steady);
-  if (!of_steady || !steady || row->kind != WF__DRY_MALLOC) return of_steady;
-  for (uint32_t k = 0; k < p->row_count; k++) {
-    const wf__dry_row *other = &run->rows.at[p->first_row + k];
-    if (other->step != row->step && in_steady(other, warm, steady) && !by_place(other, row)) return true;
+static wf_status mark_lone(wf_dry_run *run, const wf__dry_process *p) {
+  int64_t warm, steady = steady_steps(p, &warm);
+  size_t n = 0;
+  wf__dry_row **asked = wf__malloc(p->row_count * sizeof(wf__dry_row *));
+  if (!asked) return WF_NO_MEMORY;
+  for (uint32_t k = 0; k < p->row_count && steady; k++) {
+    wf__dry_row *row = &run->rows.at[p->first_row + k];
+    if (row->kind == WF__DRY_MALLOC && in_steady(row, warm, steady)) asked[n++] = row;
   }
-  return false;
+  qsort(asked, n, sizeof *asked, by_place_and_step);
+  for (size_t i = 0, end; i < n; i = end) {
+    for (end = i + 1; end < n && !by_place(asked[end], asked[i]);) end++;
+    bool lone = asked[i]->step == asked[end - 1]->step;
+    for (size_t k = i; k < end; k++) asked[k]->lone = lone;
+  }
+  wf__release(asked);
+  return WF_OK;
 }
 
 static void keep_most(double *most, int64_t n, int64_t steady) {
@@ -74,7 +88,7 @@ static void count(wf_dry_run *run) {
     int64_t warm, steady = steady_steps(p, &warm), pageable = 0, syncs = 0, launches = 0, allocations = 0;
     for (uint32_t k = 0; k < p->row_count; k++) {
       const wf__dry_row *row = &run->rows.at[p->first_row + k];
-      if (!is_of_steady(run, p, row, warm, steady)) continue;
+      if (!in_steady(row, warm, steady)) continue;
       if (wf__dry_is_pageable(run, row)) pageable += row->count;
       if (row->kind == WF__DRY_SYNC) syncs += row->count;
       if (row->kind == WF__DRY_LAUNCH) launches += row->count;
@@ -114,7 +128,7 @@ static wf_status gather(wf_dry_run *run) {
     wf__dry_line *line = WF__SNAP_ADD(run->lines);
     if (!line) return WF_NO_MEMORY;
     *line = (wf__dry_line){.sum = *row, .size = row->kind == WF__DRY_READ && is(run, row, "size")};
-    if (run->steady && is_of_steady(run, p, row, run->warm, run->steady)) line->steady = row->count;
+    if (run->steady && in_steady(row, run->warm, run->steady)) line->steady = row->count;
   }
   size_t n = 0;
   if (run->lines.n) qsort(run->lines.at, run->lines.n, sizeof *run->lines.at, by_line);
@@ -201,6 +215,7 @@ static void judge(const wf_dry_run *run, wf__dry_line *line) {
 wf_status wf__dry_find_lines(wf_dry_run *run) {
   if (!run->processes.n) return WF_OK;
   run->steady = steady_steps(wf__dry_main(run), &run->warm);
+  for (size_t i = 0; i < run->processes.n; i++) WF__TRY(mark_lone(run, &run->processes.at[i]));
   count(run);
   WF__TRY(gather(run));
   for (size_t i = 0; i < run->lines.n; i++) judge(run, &run->lines.at[i]);

@@ -34,6 +34,7 @@ typedef struct wf__dry_row {
   int32_t device;
   uint8_t kind;
   bool blocking;
+  bool lone; /* asked of the driver in no other step of the steady state */
 } wf__dry_row;
 
 typedef enum wf__dry_role {
