@@ -117,9 +117,8 @@ bool wf__dry_contents_get(const void *address, void *to, size_t bytes) {
 }
 
 void wf__dry_contents_copy(const void *to, const void *from, size_t bytes) {
-  bool any = atomic_load(&contents.count) != 0;
-  char *data = any ? room_for(bytes) : NULL;
-  if (!any) return;
+  if (!atomic_load(&contents.count)) return;
+  char *data = room_for(bytes);
   wf__dry_lock(DRY_LOCK_CONTENTS);
   bool known = data && copy_known((uintptr_t)from, data, bytes) == bytes;
   put((uintptr_t)to, known ? data : NULL, bytes);

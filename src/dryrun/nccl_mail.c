@@ -1,5 +1,6 @@
-/* What one rank sends another: letters, which come in the order of each sender; what has no place in one comes in several. Every rank has a box, a socket with a name that needs no file. A box
- * holds few letters, so whoever finds the other's full empties its own meanwhile: two that send each other many before either receives don't wait for one another. */
+/* What one rank sends another: letters, which come in the order of each sender; what has no place in one comes in several. Every rank has a box, a
+ * socket with a name that needs no file. A box holds few letters, so whoever finds the other's full empties its own meanwhile: two that send each other
+ * many before either receives don't wait for one another. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <poll.h>

@@ -51,11 +51,11 @@ static _Atomic uint32_t last;
 /* Autograd's own threads run Python, too (hooks, a user's backward function, what a checkpoint computes again). Those lines are their own: what such a
  * thread does afterwards without Python is for whoever waits for the backward pass. */
 static bool is_autograds(void) {
-  static __thread int known __attribute__((tls_model("initial-exec"))); /* 0: not looked up */
+  static __thread int answer __attribute__((tls_model("initial-exec"))); /* 0: not looked up */
   char name[16];
-  if (!known)
-    known = !pthread_getname_np(pthread_self(), name, sizeof name) && !strncmp(name, "pt_autograd", 11) ? 1 : -1;
-  return known > 0;
+  if (!answer)
+    answer = !pthread_getname_np(pthread_self(), name, sizeof name) && !strncmp(name, "pt_autograd", 11) ? 1 : -1;
+  return answer > 0;
 }
 
 static int find_torch(struct dl_phdr_info *info, size_t size, void *data) {
@@ -65,7 +65,8 @@ static int find_torch(struct dl_phdr_info *info, size_t size, void *data) {
   return 1;
 }
 
-/* PyTorch's files, also those that it writes (Inductor's), Triton's, Python's own library, what watches the program from inside, and what stands where C called Python (3.12). */
+/* PyTorch's files, also those that it writes (Inductor's), Triton's, Python's own library, what watches the program from inside, and what stands where
+ * C called Python (3.12). */
 static bool is_skipped(const char *file) {
   if (!known.torch[0]) dl_iterate_phdr(find_torch, NULL);
   size_t n = strlen(known.torch);

@@ -212,7 +212,7 @@ static wf__copy_turn turn_of(const wf__copy_method *m, int64_t columns, int64_t 
   return WF__TURN_SQUARES;
 }
 
-/* Rows that begin and end on lines in every tile needn't be gathered in a buffer: bytes of 3 channels make 0.8 of memcpy by way of one, 1.26 straight
+/* Rows that begin and end on lines in every tile needn't be gathered in a buffer: bytes of 3 channels make 0.81 of memcpy by way of one, 1.16 straight
  * from registers (Zen 5). Intel's processors haven't been measured so. */
 static bool splits_onto_lines(const wf__copy_method *m, int64_t columns) {
   return m->turn == WF__TURN_SPLIT && m->stream && !m->converts && m->on_lines && columns * m->to_size % LINE == 0 &&

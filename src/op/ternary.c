@@ -299,7 +299,6 @@ static wf_status addcdiv_apply(wf__node *node, wf_tensor *const *grad, wf_tensor
 
 static const wf__node_class addcmul_class = {"AddcmulBackward0", addcmul_apply, NULL};
 static const wf__node_class addcdiv_class = {"AddcdivBackward0", addcdiv_apply, NULL};
-
 static const wf__pw_def addcmul_def = {.op = WF__PW_ADDCMUL,
                                        .inputs = 3,
                                        .rule = WF__PW_COMMON,

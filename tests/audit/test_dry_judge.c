@@ -293,6 +293,7 @@ static void bounds_are_kept_or_broken(void **state) {
   }
 }
 
+/* Memory that NCCL asks the driver for is no segment of PyTorch's. */
 static void memory_beside_the_allocator_counts(void **state) {
   begin_process(7, 0);
   maker_alloc(&m, 60 * MIB, 0, TRAIN);

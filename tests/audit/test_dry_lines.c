@@ -99,8 +99,6 @@ static void without_steps_all_of_it_counts(void **state) {
   wf_dry_free(run);
 }
 
-/* Memory that NCCL asks the driver for is no segment of PyTorch's. */
-
 static const struct CMUnitTest tests[] = {
     DRY_TEST(lines_are_judged_by_the_steady_state),
     DRY_TEST(memory_that_is_asked_for_once_is_not_asked_for_in_the_steady_state),
