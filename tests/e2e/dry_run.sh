@@ -276,5 +276,21 @@ ok "before the program's hours" sh -c '! grep -q hours "$1"' sh "$work/output"
 echo 'cuda = None; hip = "6.2"' >"$work/fake/torch/version.py"
 ok "so does one for ROCm" ends 2 "ROCm" env PYTHONPATH="$work/fake" "$weft" dry-run -- python3 "$work/cpu.py"
 ok "Ctrl-C is exit 130, after the report" sh -c '"$1" dry-run -- python3 -c "import os, signal, time; os.kill(os.getppid(), signal.SIGINT); time.sleep(0.2); raise KeyboardInterrupt" >"$2" 2>&1; [ $? = 130 ] && grep -q "Dry run as" "$2"' sh "$weft" "$work/interrupted"
-ok "and so is timeout's, which signals twice" sh -c 'timeout --preserve-status -s INT 2 "$1" dry-run -- python3 -c "import time; time.sleep(30)" >"$2" 2>&1; [ $? = 130 ] && grep -q "Dry run as" "$2"' sh "$weft" "$work/interrupted"
+cat >"$work/twice.py" <<'END'
+import os, signal, subprocess, sys, time
+program = "import sys, time; open(sys.argv[1], 'w').close(); time.sleep(60)"
+for i in range(3):
+    begun = "%s/begun%d" % (sys.argv[2], i)
+    run = subprocess.Popen([sys.argv[1], "dry-run", "--", sys.executable, "-c", program, begun], start_new_session=True,
+                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    while not os.path.exists(begun):
+        time.sleep(0.01)
+    os.kill(run.pid, signal.SIGINT)
+    time.sleep(i * 0.002)  # at once both may come as one
+    os.killpg(run.pid, signal.SIGINT)
+    report = run.communicate(timeout=60)[0]
+    if run.returncode != 130 or b"Dry run as" not in report:
+        sys.exit("%d %s" % (run.returncode, report.decode()))
+END
+ok "and so it is where two signals come at once, as timeout's do" python3 "$work/twice.py" "$weft" "$work"
 finish
