@@ -219,6 +219,7 @@ static void put_counts(wf__json *j, const wf_dry_run *r) {
   wf__json_member_double(j, "syncs", r->counts.syncs);
   wf__json_member_double(j, "launches", r->counts.launches);
   wf__json_member_double(j, "driver_allocations", r->counts.driver_allocations);
+  wf__json_member_bool(j, "complete", !wf__dry_lost(r));
   wf__json_object_end(j);
 }
 

@@ -192,6 +192,12 @@ static bool came_through(const wf_dry_run *run) {
   return !wf__dry_main(run)->finish && run->options.exit_status == 0;
 }
 
+bool wf__dry_lost(const wf_dry_run *run) {
+  for (uint32_t i = 0; i < run->processes.n; i++)
+    if (run->processes.at[i].lost) return true;
+  return false;
+}
+
 static const char *why_lost(const wf_dry_run *run, const wf__dry_process *p, char text[1024]) {
   snprintf(
       text, 1024,

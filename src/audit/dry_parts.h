@@ -219,6 +219,8 @@ const char *wf__dry_role_name(wf__dry_role role);
 const char *wf__dry_role_key(wf__dry_role role);
 /* Whether a row of the stand-in is a transfer with pageable memory, beyond the reading of a single value. */
 bool wf__dry_is_pageable(const wf_dry_run *run, const wf__dry_row *row);
+/* Whether what some process did couldn't be recorded whole: then it may have done more than is counted. */
+bool wf__dry_lost(const wf_dry_run *run);
 /* The texts of all limits of the estimate, one call each. Errors: WF_NO_MEMORY, some of them are left out. */
 wf_status wf__dry_each_limit(const wf_dry_run *run, void (*fn)(void *context, const char *text), void *context);
 /* Why the run can't be judged, with what to do; NULL when it can. */

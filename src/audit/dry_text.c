@@ -320,7 +320,9 @@ static void put_bound(const page *p, const char *what, double n, double most) {
   char a[WF__UNIT_TEXT], b[WF__UNIT_TEXT];
   if (isnan(most)) return;
   say(p, "  ", "%s: %s, at most %s are asked for: %s", what, number_text(n, a), number_text(most, b),
-      n > most + 1e-9 ? "BROKEN" : "kept");
+      n > most + 1e-9        ? "BROKEN"
+      : wf__dry_lost(p->run) ? "that can't be told"
+                             : "kept");
 }
 
 static void put_line(const page *p, const wf__dry_line *l) {

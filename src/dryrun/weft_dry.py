@@ -4,6 +4,7 @@ program's memory is what it would be without.
 
 Writes into $WEFT_DRY_DIR: roles.PID.jsonl (rows as they come) and snapshot.PID.pickle (torch.cuda.memory._snapshot() at the end)."""
 import atexit
+import errno
 import gc
 import json
 import os
@@ -83,6 +84,8 @@ class _Rows:
     def _lose(self, error):
         """The disk is full, most likely: no fault of the program, which goes on. One row instead of all says that nothing can be told."""
         self._lost = True
+        if error.errno == errno.ENOENT:  # the command has read all and is gone: whoever outlives it is told about by nobody
+            return
         print("weft dry-run: %s can't be written: %s" % (self._path, error.strerror), file=sys.stderr)
         try:
             os.truncate(self._path, 0)
@@ -405,7 +408,12 @@ class _Watch:
 
     def at_exit(self):
         """What ended the program: Python keeps an exception that nobody caught."""
+        import signal
+        import threading
+
         self.finishing = True
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, signal.SIG_IGN)  # what is known is written whole
         if self.stepped:
             self.stepped = False
             self.steps_wanted = 0

@@ -51,7 +51,7 @@ ok "a size is of that GPU's kind" sh -c '"$1" dry-run --report "$2" --mem 24gb -
 ok "whatever the unit" holds "$work/sizes.json" "[(x['memory_bytes'], x['context_bytes']) for x in d['devices']] == [(1000 << 30, 520 << 20), (24 * 10**9, 520 << 20)] and not any('capability' in l for l in d['limits'])"
 ok "as JSON" sh -c '"$1" dry-run --report "$2" --json --gpu t4 --mem 24GiB >"$3"' sh "$weft" "$run" "$work/json"
 ok "with an answer for each" holds "$work/json" "d['verdict'] == 'fine' and [x['name'] for x in d['devices']] == ['24GiB', 't4'] and d['devices'][1]['memory_bytes'] == 14909 << 20 and not d['devices'][0]['ran_as_this']"
-ok "with what a step does in the steady state" holds "$work/json" "d['steady'] == {'warm_up_steps': 2, 'steps': 2, 'pageable_copies': 1.0, 'syncs': 1.0, 'launches': 0.0, 'driver_allocations': 0.0}"
+ok "with what a step does in the steady state" holds "$work/json" "d['steady'] == {'warm_up_steps': 2, 'steps': 2, 'pageable_copies': 1.0, 'syncs': 1.0, 'launches': 0.0, 'driver_allocations': 0.0, 'complete': True}"
 ok "the peak is that of weft memory" sh -c '"$1" memory --json "$2" >"$3"' sh "$weft" "$run/snapshot.7.pickle" "$work/memory.json"
 ok "to the byte" python3 -c 'import json,sys; a,b=[json.load(open(p)) for p in sys.argv[1:]]; assert a["peak"]["allocated_bytes"] == b["peak_allocated_bytes"] == sum(a["peak"]["roles"].values())' "$work/json" "$work/memory.json"
 ok "bounds that are kept" ends 0 "kept" "$weft" dry-run --report "$run" --max-pageable 1 --max-syncs-per-step 1
@@ -248,6 +248,10 @@ cp "$stand_in" "$(dirname -- "$stand_in")/libweft-dry-nvml.so" "$work/a b/"
 ok "a stand-in in a folder with a blank is loaded by a link" sh -c 'WEFT_DRY_LIBRARY="$2/a b/libweft-dry.so" TMPDIR=${3:-/tmp} "$1" dry-run -- sh -c "cat /proc/self/maps" 2>/dev/null | grep -q "a b/libweft-dry.so"' sh "$weft" "$work" "$outside"
 ok "if there can be one" ends 2 "can't be loaded first" env WEFT_DRY_LIBRARY="$work/a b/libweft-dry.so" TMPDIR="$work" "$weft" dry-run -- true
 ok "a folder in which Python wouldn't look" ends 2 "may have no ':'" env TMPDIR="$work/c:d" "$weft" dry-run -- true
+said_nothing() {
+  "$@" >"$work/output" 2>&1
+  equal "$(cat "$work/output")" ""
+}
 cat >"$work/full.py" <<'END'
 import errno, os, weft_dry
 rows = weft_dry._Rows(os.environ["WEFT_DRY_DIR"])
@@ -264,6 +268,9 @@ END
 mkdir "$work/nearly"
 ok "a full disk is no error of the program's" env WEFT_DRY_DIR="$work/nearly" PYTHONPATH="$root/src/dryrun" python3 -S "$work/full.py"
 ok "but a run that can't be judged" ends 2 "couldn't be recorded (No space left" "$weft" dry-run --report "$work/nearly"
+ok "nor are its bounds kept" ends 2 "Waits: 0, at most 1 are asked for: that can't be told" "$weft" dry-run --report "$work/nearly" --max-syncs-per-step 1
+ok "nor its counts whole" sh -c '"$1" dry-run --report "$2" --json | grep -q "\"complete\": *false"' sh "$weft" "$work/nearly"
+ok "a process that outlives the command says nothing" said_nothing env WEFT_DRY_DIR="$work/gone" PYTHONPATH="$root/src/dryrun" python3 -S -c 'import os, weft_dry; weft_dry._Rows(os.environ["WEFT_DRY_DIR"]).put(kind="note")'
 mkdir "$work/fake" "$work/fake/torch"
 cat >"$work/fake/torch/__init__.py" <<'END'
 from . import version
@@ -283,7 +290,7 @@ for i in range(3):
     begun = "%s/begun%d" % (sys.argv[2], i)
     run = subprocess.Popen([sys.argv[1], "dry-run", "--", sys.executable, "-c", program, begun], start_new_session=True,
                            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-    while not os.path.exists(begun):
+    while not os.path.exists(begun) and run.poll() is None:
         time.sleep(0.01)
     os.kill(run.pid, signal.SIGINT)
     time.sleep(i * 0.002)  # at once both may come as one
@@ -293,4 +300,28 @@ for i in range(3):
         sys.exit("%d %s" % (run.returncode, report.decode()))
 END
 ok "and so it is where two signals come at once, as timeout's do" python3 "$work/twice.py" "$weft" "$work"
+cat >"$work/alone.py" <<'END'
+import os, signal, subprocess, sys, time
+weft, folder, ignores, pause = sys.argv[1:]
+program = "import signal, sys, time; %s; open(sys.argv[1], 'w').close(); time.sleep(60)" % (
+    "signal.signal(signal.SIGINT, signal.SIG_IGN)" if ignores == "yes" else "pass")
+begun = os.path.join(folder, "begun-" + ignores)
+home = os.path.join(folder, "home-" + ignores)
+os.mkdir(home)
+run = subprocess.Popen([weft, "dry-run", "--", sys.executable, "-c", program, begun], start_new_session=True,
+                       stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=dict(os.environ, TMPDIR=home))
+while not os.path.exists(begun) and run.poll() is None:
+    time.sleep(0.01)
+os.kill(run.pid, signal.SIGINT)
+if float(pause):
+    time.sleep(float(pause))
+    os.kill(run.pid, signal.SIGINT)
+report = run.communicate(timeout=40)[0]
+# Python writes what it did when it ends; one that is killed, and never used CUDA, leaves nothing.
+said = b"no program was recorded" if ignores == "yes" else b"Dry run as"
+if run.returncode != 130 or said not in report or os.listdir(home):
+    sys.exit("%d %s %s" % (run.returncode, os.listdir(home), report.decode()))
+END
+ok "an interrupt that only the command gets comes to the program" python3 "$work/alone.py" "$weft" "$work" no 0
+ok "a second one ends a program that doesn't heed it, and what is known is said" python3 "$work/alone.py" "$weft" "$work" yes 0.3
 finish

@@ -182,10 +182,10 @@ int command_bench(int argc, char **argv) {
       option_table,
       parse,
       "SUITE",
-      "  alloc    ns of a cached allocate and free on the allocator policy, 10,000 other blocks in use\n"
       "Measure. Suites:\n"
       "  micro    ns of calls on small tensors\n"
       "  copy     GB/s of copies, casts and operators that memory bounds, beside memcpy\n"
+      "  alloc    ns of a cached allocate and free on the allocator policy, 10,000 other blocks in use\n"
       "  loader   images/s of the four pipelines on the emulated accelerator\v"
       "A figure is the median of its runs. copy measures cold: buffers rotate through four times the last-level cache. The limit "
       "is the better of memcpy and a copy by streaming stores, both measured between the runs.\n\n"

@@ -9,10 +9,12 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "weft.h"
 
 int fail_with_error(const char *command, int code) {
+  fflush(stdout); /* both may go to one place */
   wf_error e = wf_error_take();
   size_t n = strlen(e.text);
   const char *stop = n && strchr(".!?", e.text[n - 1]) ? " " : "; ";
@@ -87,23 +89,42 @@ int64_t peak_rss_bytes(void) {
 
 static volatile sig_atomic_t interrupts;
 
-/* A second one ends the command at once, but not that which comes together with the first: timeout signals the command and then its group. */
-static void note_interrupt(int number) {
-  enum { TOGETHER_NS = 100000000 };
+static volatile pid_t program; /* that the command waits for; 0: none */
+
+/* A second one ends the command at once, or the program that it waits for, of which it then tells what is known. One that comes together with the
+ * first isn't a second one: timeout signals the command and then its group. From a terminal the program has got it too; where somebody sent it
+ * that isn't known, and a program that still runs some seconds later gets it again. */
+static void note_interrupt(int number, siginfo_t *info, void *context) {
+  enum { TOGETHER_NS = 100000000, PROGRAM_HAS_SECONDS = 5 };
   static volatile int64_t first;
   struct timespec t;
+  (void)context;
   clock_gettime(CLOCK_MONOTONIC, &t);
   int64_t now = (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
   if (!interrupts++) {
     first = now;
+    if (program > 0 && info->si_code == SI_USER) alarm(PROGRAM_HAS_SECONDS);
+  } else if (now - first >= TOGETHER_NS && program > 0) {
+    kill(program, SIGKILL);
   } else if (now - first >= TOGETHER_NS) {
     signal(number, SIG_DFL);
     raise(number);
   }
 }
 
+static void pass_interrupt_on(int number) {
+  (void)number;
+  if (program > 0) kill(program, SIGINT);
+}
+
+void interrupts_end(pid_t child) {
+  program = child;
+  if (child) signal(SIGALRM, pass_interrupt_on);
+  else alarm(0);
+}
+
 void catch_interrupt(void) {
-  struct sigaction action = {.sa_handler = note_interrupt, .sa_flags = SA_RESTART};
+  struct sigaction action = {.sa_sigaction = note_interrupt, .sa_flags = SA_RESTART | SA_SIGINFO};
   sigemptyset(&action.sa_mask);
   sigaction(SIGINT, &action, NULL);
   sigaction(SIGTERM, &action, NULL);

@@ -249,6 +249,7 @@ static int wait_for(pid_t child) {
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
   running = 0;
+  interrupts_end(0);
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
@@ -283,6 +284,7 @@ bool dry_launch_run(const dry_launch *l, const char *folder) {
   if (!child) become(l, folder, library, tell[1], &before);
   int fork_error = errno;
   running = child;
+  if (child > 0) interrupts_end(child);
   sigprocmask(SIG_SETMASK, &before.mask, NULL);
   close(tell[1]);
   if (child > 0) {

@@ -2,6 +2,7 @@
 #ifndef WEFT_TOOLS_WEFT_H
 #define WEFT_TOOLS_WEFT_H
 
+#include <sys/types.h>
 #include <stdbool.h>
 #include <weft/report.h>
 #include <weft/weft.h>
@@ -52,6 +53,8 @@ struct wf_snapshot *read_snapshot(const char *path);
  * one ends it. */
 void catch_interrupt(void);
 bool interrupted(void);
+/* What comes while the command waits for this program is for it; 0: it has ended. */
+void interrupts_end(pid_t program);
 /* Prints that the command was interrupted, where there is no report of what was done so far to say it; returns EXIT_INTERRUPTED. */
 int say_interrupted(const char *command);
 
