@@ -99,8 +99,8 @@ static const char *kept(_Atomic(const char *) *place, const char *made) {
   return atomic_compare_exchange_strong(place, &there, made) ? made : there;
 }
 
-const char *wf__dry_kernel_name(const void *function) {
-  kernel *k = kernel_of(function);
+/* As people read it. */
+static const char *name_of(kernel *k) {
   if (!k || !k->symbol) return "a kernel that wasn't registered";
   const char *shown = atomic_load(&k->shown);
   return shown ? shown : kept(&k->shown, readable(k->symbol));
@@ -131,8 +131,7 @@ static const char *built_for(kernel *k) {
 }
 
 /* A launch without code is counted all the same, and beside it what code there is: what the program would take is worth knowing. */
-static void check_code(const void *function, int device) {
-  kernel *k = kernel_of(function);
+static void check_code(kernel *k, int device) {
   if (k && !has_code(k)) wf__dry_count(&(wf__dry_happening){.kind = "uncoded", .what = built_for(k), .device = device});
 }
 
@@ -162,12 +161,13 @@ static __thread wf__dry_result last __attribute__((tls_model("initial-exec"))); 
 wf__dry_result wf__dry_last_result(void) { return last; }
 
 void wf__dry_launch(const void *function, void *stream) {
-  last = result_of(kernel_of(function));
+  kernel *k = kernel_of(function);
+  last = result_of(k);
   const wf__dry_stream *on = wf__dry_stream_of(stream);
   int device = on ? wf__dry_stream_device(on) : wf__dry_current_device();
   wf__dry_contents_forget();
-  check_code(function, device);
-  wf__dry_work(stream, (wf__dry_happening){.kind = "launch", .what = wf__dry_kernel_name(function), .device = device});
+  check_code(k, device);
+  wf__dry_work(stream, (wf__dry_happening){.kind = "launch", .what = name_of(k), .device = device});
 }
 
 /* ---- registration, by code that the compiler generates ---- */

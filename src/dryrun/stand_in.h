@@ -247,9 +247,7 @@ void wf__dry_work(void *stream, wf__dry_happening happening);
 
 /* ---- kernels.c ---- */
 
-/* The name of a kernel as people read it. */
-const char *wf__dry_kernel_name(const void *function);
-/* One that belongs to no function of the host. */
+/* A kernel that belongs to no function of the host. */
 void *wf__dry_kernel_named(const char *name);
 void wf__dry_launch(const void *function, void *stream);
 /* What a kernel computes, as far as it matters to who reads it. */
